@@ -1,0 +1,1 @@
+"""The engine: model, interpreter, drivers, verdicts."""

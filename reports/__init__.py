@@ -1,0 +1,1 @@
+"""Report files, made from the events of a run."""

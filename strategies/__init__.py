@@ -1,0 +1,1 @@
+"""Operations as frozen data, and strategies that make them."""
