@@ -229,3 +229,8 @@ def test_a_missing_file(folder: Path) -> None:
     (folder / STORE).unlink()
     with pytest.raises(CatalogueError, match=f"{STORE}: cannot be read"):
         Catalogue(folder).check()
+
+
+def test_the_documentation_explains_every_need() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "catalogue.md").read_text(encoding="utf-8")
+    assert [need for need in NEEDS if f"| `{need}` |" not in page] == []
