@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
+
 from mcptasks.conformance.adapters import Adapter, AdapterError, adapter_names, find_adapter
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+
 from mcptasks.conformance.adapters import find_adapter
 
 store_module = pytest.importorskip("mcp.shared.experimental.tasks.in_memory_task_store")
