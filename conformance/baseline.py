@@ -182,7 +182,11 @@ class _Loader(yaml.SafeLoader):
     """Safe, and leaves dates as text: a wrong one is then reported with its entry."""
 
 
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", yaml.constructor.SafeConstructor.construct_yaml_str)
+def _as_written(loader: _Loader, node: yaml.ScalarNode) -> str:
+    return str(node.value)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _as_written)
 
 
 def _yaml(text: str, source: str) -> tuple[yaml.Node | None, Any]:

@@ -129,7 +129,7 @@ def _outcome(
     if not exercised:
         return "inconclusive", "no requirement was exercised"
     if options.strict and (missed := [result for result in results if _is_missed(result)]):
-        return "inconclusive", f"strict: not exercised {_number(missed, 'MUST')}, {_listed(missed)}"
+        return "inconclusive", f"strict: {_number(missed, 'MUST')} not exercised: {_listed(missed)}"
     warned = sum(result.verdict == "warn" for result in results)
     warnings = f", {warned} with a warning" if warned else ""
     return "conformant", f"{exercised} of {_number(results, 'requirement')} exercised{warnings}, none failed"
