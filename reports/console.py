@@ -96,30 +96,29 @@ class ConsoleHandler:
 
     def _begin(self, title: str) -> None:
         self._end()
+        self._say([("checking ", ""), (title, "bold")])
         if not self._live:
-            self._say([("checking ", ""), (title, "bold")])
             return
         self._progress = LiveProgress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
-            TextColumn("{task.fields[state]}", markup=False),
             TimeElapsedColumn(),
             console=self._console,
             transient=True,
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._task = self._progress.add_task(self._encodable(title), total=None, state="starting")
+        self._task = self._progress.add_task("starting", total=None)
         self._progress.start()
 
     def _advance(self, event: Progress) -> None:
         rate = event.operations / event.seconds if event.seconds > 0 else 0.0
         state = (
-            f"{event.driver}: {event.requirements_exercised} of {event.requirements_total} requirements exercised, "
-            f"{event.operations:,} operations, {rate:,.0f} a second"
+            f"{event.driver}: {event.requirements_exercised}/{event.requirements_total} requirements exercised, "
+            f"{event.operations:,} operations, {rate:,.0f}/s"
         )
         if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, state=self._encodable(visible(state)))
+            self._progress.update(self._task, description=self._encodable(visible(state)))
         elif not self._live and (event.driver != self._phase or event.seconds - self._told >= PLAIN_SECONDS):
             self._phase, self._told = event.driver, event.seconds
             self._say([(f"  {event.seconds:5.1f} s  {state}", "")])

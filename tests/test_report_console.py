@@ -67,7 +67,7 @@ def test_plain_lines_are_few() -> None:
     text = console_text([HEADER, TargetStarted(replace(STORE, name="t")), *beats])
     lines = [line for line in text.splitlines() if " requirements exercised" in line]
     assert len(lines) == 11
-    assert lines[0] == "    0.5 s  random: 1 of 200 requirements exercised, 10 operations, 20 a second"
+    assert lines[0] == "    0.5 s  random: 1/200 requirements exercised, 10 operations, 20/s"
     assert "concurrent: " in lines[-1]
 
 
