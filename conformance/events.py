@@ -223,7 +223,15 @@ class RunFinished:
 
 
 Event = (
-    RunStarted | TargetStarted | Progress | BoundReached | FindingReported | VerdictChanged | Note | TargetFinished | RunFinished
+    RunStarted
+    | TargetStarted
+    | Progress
+    | BoundReached
+    | FindingReported
+    | VerdictChanged
+    | Note
+    | TargetFinished
+    | RunFinished
 )
 
 _KINDS: dict[str, type[Any]] = {

@@ -23,6 +23,7 @@ from typing import Any, Final, Literal, get_args
 from mcptasks.strategies.json_values import JSON, Payload
 
 __all__ = [
+    "ID_VARIANTS",
     "Abort",
     "AdvanceClock",
     "Cancel",
@@ -30,7 +31,6 @@ __all__ = [
     "Create",
     "Fail",
     "Get",
-    "ID_VARIANTS",
     "ListenerKind",
     "Operation",
     "OperationError",
@@ -42,6 +42,7 @@ __all__ = [
     "Unsubscribe",
     "base_task",
     "from_json",
+    "name_of",
     "sequence_from_json",
     "sequence_to_json",
     "store_calls",
@@ -85,7 +86,9 @@ class SetInput:
     task: str
     requests: Entries
 
-    def __init__(self, task: str, requests: Mapping[str, JSON | Payload] | Iterable[tuple[str, JSON | Payload]]) -> None:
+    def __init__(
+        self, task: str, requests: Mapping[str, JSON | Payload] | Iterable[tuple[str, JSON | Payload]]
+    ) -> None:
         object.__setattr__(self, "task", task)
         object.__setattr__(self, "requests", _entries(requests))
 
@@ -97,7 +100,9 @@ class Resolve:
     task: str
     responses: Entries
 
-    def __init__(self, task: str, responses: Mapping[str, JSON | Payload] | Iterable[tuple[str, JSON | Payload]]) -> None:
+    def __init__(
+        self, task: str, responses: Mapping[str, JSON | Payload] | Iterable[tuple[str, JSON | Payload]]
+    ) -> None:
         object.__setattr__(self, "task", task)
         object.__setattr__(self, "responses", _entries(responses))
 
@@ -178,7 +183,18 @@ class Tamper:
 
 
 Operation = (
-    Create | Get | SetInput | Resolve | Cancel | Complete | Fail | AdvanceClock | Subscribe | Unsubscribe | Abort | Tamper
+    Create
+    | Get
+    | SetInput
+    | Resolve
+    | Cancel
+    | Complete
+    | Fail
+    | AdvanceClock
+    | Subscribe
+    | Unsubscribe
+    | Abort
+    | Tamper
 )
 
 _NAMES: Final[dict[type[Any], str]] = {
@@ -235,7 +251,9 @@ def _text(member: str) -> Callable[[JSON], JSON]:
 def _number(member: str, least: int | None = None) -> Callable[[JSON], JSON]:
     def check(value: JSON) -> JSON:
         if not isinstance(value, int) or isinstance(value, bool) or (least is not None and value < least):
-            raise OperationError(f"member '{member}' must be an integer" + ("" if least is None else f" of at least {least}"))
+            raise OperationError(
+                f"member '{member}' must be an integer" + ("" if least is None else f" of at least {least}")
+            )
         return value
 
     return check

@@ -1,0 +1,96 @@
+"""Where a run is, in memory that another process can read: what was under way when a target died.
+
+The child that drives a target counts every call here; the parent sees which call hangs, and after a
+death which sequence was running.  A sequence that cannot be made again from numbers (a candidate of
+the shrinker) is written out in full.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from pathlib import Path
+from typing import Final
+
+from mcptasks.strategies.json_values import JSON
+
+__all__ = ["Beat", "Position"]
+
+_SLOTS: Final = 8
+_HEAD: Final = _SLOTS * 8
+_SIZE: Final = _HEAD + 4 * 1024 * 1024
+
+CALLS, PHASE, SEQUENCE, STARTED, LENGTH, INVESTIGATING = range(6)
+
+
+class Position:
+    """What the child was doing."""
+
+    __slots__ = ("calls", "explicit", "in_sequence", "investigating", "phase", "sequence")
+
+    def __init__(self, beat: Beat) -> None:
+        words = beat.words
+        self.calls: int = words[CALLS]
+        self.phase: int = words[PHASE]
+        self.sequence: int = words[SEQUENCE]
+        self.in_sequence: int = words[CALLS] - words[STARTED]
+        """Calls made in this sequence, the one under way included."""
+        self.investigating: bool = bool(words[INVESTIGATING])
+        self.explicit: dict[str, JSON] | None = beat.explicit()
+
+
+class Beat:
+    """A few counters and one text in a file that both processes map.
+
+    ``words[0]`` counts calls; the interpreter increments it at every call.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        if create:
+            path.write_bytes(b"\0" * _SIZE)
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), _SIZE)
+        self.words = memoryview(self._map)[:_HEAD].cast("q")
+
+    def phase(self, number: int) -> None:
+        """A phase of the campaign begins."""
+        self.words[PHASE] = number
+        self.words[LENGTH] = 0
+
+    def sequence(self, number: int) -> None:
+        """A sequence of the phase begins."""
+        self.words[SEQUENCE] = number
+        self.words[STARTED] = self.words[CALLS]
+
+    def spell(self, value: dict[str, JSON] | None) -> None:
+        """Write out the sequence that runs from here on, or that it can be made from its number again."""
+        if value is None:
+            self.words[LENGTH] = 0
+            return
+        text = json.dumps(value).encode()
+        if len(text) > _SIZE - _HEAD:
+            self.words[LENGTH] = 0
+            return
+        self._map[_HEAD : _HEAD + len(text)] = text
+        self.words[LENGTH] = len(text)
+        self.words[STARTED] = self.words[CALLS]
+
+    def investigating(self, on: bool) -> None:
+        """Whether a breach is being confirmed and shrunk."""
+        self.words[INVESTIGATING] = int(on)
+
+    def explicit(self) -> dict[str, JSON] | None:
+        """The sequence written out, if one is."""
+        length = self.words[LENGTH]
+        if not 0 < length <= _SIZE - _HEAD:
+            return None
+        try:
+            value = json.loads(self._map[_HEAD : _HEAD + length])
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) else None
+
+    def close(self) -> None:
+        """Unmap the file."""
+        self.words.release()
+        self._map.close()

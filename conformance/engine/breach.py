@@ -1,0 +1,42 @@
+"""A deviation as the interpreter sees it, before it is confirmed, shrunk and reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Breach", "Stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """One observation that the model does not allow."""
+
+    requirement: str
+    operation: str
+    """The operation it is attributed to."""
+    row: str
+    """That operation's row in the state table, such as ``resolve-some``."""
+    state: str
+    aspect: str
+    message: str
+    expected: str
+    actual: str
+    index: int
+    """Position in the sequence of the operation that revealed it; the length of the sequence for the end."""
+    soft: bool = False
+    """The sequence can go on after it: the model still knows the task's state."""
+    stale: bool = False
+    """The read answered exactly what an earlier read of the task did."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The kind of deviation, stable over runs and seeds."""
+        return f"{self.requirement}/{self.row}/{self.state}/{self.aspect}"
+
+
+class Stop(Exception):
+    """Ends a sequence at a breach."""
+
+    def __init__(self, breach: Breach) -> None:
+        super().__init__(breach.message)
+        self.breach = breach

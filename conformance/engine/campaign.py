@@ -1,0 +1,484 @@
+"""A whole run against one store, inside the process that holds the store.
+
+The campaign works through the plan, hands breaches to the investigator, and tells what it learns as
+messages (plain JSON objects): ``progress``, ``suspect`` (a breach, before it is investigated),
+``finding``, ``bound``, ``note`` and, last, ``summary``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mcptasks.conformance.engine.beat import Beat
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.budget import Budget, Meter
+from mcptasks.conformance.engine.entropy import weakness
+from mcptasks.conformance.engine.exhaustive import Alphabet
+from mcptasks.conformance.engine.interpreter import Interpreter
+from mcptasks.conformance.engine.investigate import Confirmed, Investigator
+from mcptasks.conformance.engine.plan import BATCH, Features, Phase, Plan, named
+from mcptasks.conformance.engine.watchdog import Watchdog
+from mcptasks.conformance.model.automaton import Automaton
+from mcptasks.conformance.targets.store import OpenStore, StoreOptions, StoreSource
+from mcptasks.strategies.json_values import JSON
+from mcptasks.strategies.operations import Create, Operation, sequence_to_json
+
+__all__ = ["Campaign", "Settings", "replay_once"]
+
+Emit = Callable[[dict[str, JSON]], None]
+
+_PROGRESS_EVERY: Final = 0.25
+_SAMPLE: Final = 200
+_MISSED_LIMIT: Final = 3
+
+_HYPOTHESIS_CALLS: Final = 1500
+"""Hypothesis costs a hundred times more a call than the plain generator: a taste of it, in a campaign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a campaign is run."""
+
+    seed: int = 0
+    budget: Budget = field(default_factory=Budget)
+    timeout: float = 5.0
+    """Seconds after which a call counts as never ending."""
+    settle: float = 2.0
+    """Seconds to wait for events that are due."""
+    fail_fast: bool = False
+    hypothesis: bool = True
+    avoid: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
+    resume: tuple[int, int] = (0, 0)
+    """Phase and number of the first sequence to run."""
+    spent_calls: int = 0
+    spent_seconds: float = 0.0
+
+
+async def replay_once(
+    source: StoreSource,
+    operations: Sequence[Operation],
+    options: StoreOptions,
+    *,
+    known: set[str] | None = None,
+    settle: float = 2.0,
+    beat: Beat | None = None,
+    watchdog: Watchdog | None = None,
+) -> Breach | None:
+    """Run a sequence on a fresh store; the breach that ended it, or ``None``."""
+    if beat is not None:
+        beat.spell({"operations": sequence_to_json(operations), "options": options.to_json()})
+    store = await source.open(options)
+    try:
+        interpreter = Interpreter(
+            store, Automaton(), known=known or set(), settle=settle, beat=beat.words if beat else None
+        )
+        if watchdog is None:
+            return await interpreter.run(operations)
+        with watchdog.over(interpreter):
+            return await interpreter.run(operations)
+    finally:
+        await store.close()
+
+
+class Campaign:
+    """Runs the plan against one store.
+
+    Args:
+        source: opens stores.
+        settings: see :class:`Settings`.
+        emit: takes messages.
+        beat: shared counters.
+        features: what the target offers.
+    """
+
+    def __init__(self, source: StoreSource, settings: Settings, emit: Emit, beat: Beat, features: Features) -> None:
+        self._source = source
+        self._settings = settings
+        self._emit = emit
+        self._beat = beat
+        self._features = features
+        self._avoid = set(settings.avoid)
+        self.plan = Plan(settings.seed, features, settings.avoid)
+        self.automaton = Automaton()
+        self.known: set[str] = set(settings.known)
+        self.repeated: Counter[str] = Counter()
+        self.examples = 0
+        self._watchdog = Watchdog(beat.words, settings.timeout)
+        self._meter = Meter(settings.budget, lambda: beat.words[0], settings.spent_seconds)
+        self._next_progress = 0.0
+        self._driver = ""
+        self._stopped = False
+        self._missed: Counter[str] = Counter()
+
+    def run(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Work through the plan and emit the summary.
+
+        Every call to the store happens in ``loop``, which is not running between phases: Hypothesis
+        drives it step by step.
+        """
+        self._beat.words[0] = self._settings.spent_calls
+        number = 0
+        while number < len(self.plan.phases) and not self._stopped:
+            phase = self.plan.phases[number]  # the plan changes when an operation is left out
+            number += 1
+            if phase.number < self._settings.resume[0]:
+                continue
+            if self._meter.spent >= phase.share or (self._meter.spent >= 1 and phase.number):
+                continue
+            self._beat.phase(phase.number)
+            self._driver = "random" if phase.kind == "ids" else phase.kind
+            if phase.kind == "hypothesis":
+                if self._settings.hypothesis and not self._avoid:
+                    self._hypothesis(loop, phase)
+            else:
+                loop.run_until_complete(self._watched(phase))
+        self._summary()
+
+    async def _watched(self, phase: Phase) -> None:
+        self._watchdog.start()
+        try:
+            if phase.kind == "exhaustive" and phase.alphabet is not None:
+                await self._exhaustive(phase, phase.alphabet)
+            elif phase.kind == "random":
+                await self._random(phase)
+            else:
+                await self._ids()
+        finally:
+            await self._watchdog.stop()
+
+    # --- phases ----------------------------------------------------------------------------
+
+    async def _ids(self) -> None:
+        """Create a sample of tasks and look at how well their ids can be guessed."""
+        store = await self._source.open(StoreOptions())
+        try:
+            interpreter = self._interpreter(store)
+            self._beat.sequence(0)
+            operations: list[Operation] = [Create(f"t{number}") for number in range(1, _SAMPLE + 1)]
+            with self._watchdog.over(interpreter):
+                breach = await interpreter.run(operations)
+            self.examples += 1
+            if breach is not None:
+                await self._breached(operations, breach, StoreOptions(), [])
+                return
+            requirement = "store.create.id-unguessable"
+            self.automaton.exercised[requirement] += 1
+            reason = weakness([task.id for task in interpreter.tasks.values()])
+            if reason is not None:
+                found = Breach(
+                    requirement, "create", "create", "absent", "identity", f"task ids can be guessed: {reason}",
+                    "ids with at least 64 bits that cannot be told from earlier ones", reason, 2, soft=True,
+                )  # fmt: skip
+                if found.fingerprint not in self.known:
+                    self.known.add(found.fingerprint)
+                    self._finding(Confirmed(found, operations[:3], StoreOptions(), "on a fresh store"))
+        finally:
+            await store.close()
+
+    async def _exhaustive(self, phase: Phase, alphabet: Alphabet) -> None:
+        failed: set[tuple[int, ...]] = set()
+        number = 0
+        total = executed = 0
+        for depth in phase.depths:
+            fixed = len(alphabet.prefix) + len(alphabet.closing)
+            size = len(alphabet.letters) ** depth
+            estimate = size // (len(alphabet.mirrors) + 1) * (fixed + depth)
+            if not self._meter.fits(estimate, phase.share):
+                return
+            lengths = sorted({len(word) for word in failed})
+
+            def words(depth: int = depth, lengths: Sequence[int] = tuple(lengths)) -> Iterable[tuple[int, ...]]:
+                for word in alphabet.words_of(depth):
+                    if failed and any(word[:length] in failed for length in lengths):
+                        continue
+                    yield word
+
+            ran = await self._batches(
+                ((word, alphabet.operations(word)) for word in words()),
+                lambda _: alphabet.options,
+                number,
+                failed,
+            )
+            number += ran
+            if self._stopped:
+                return
+            executed += ran
+            total += size
+            if phase.depths[0] > 1 and depth == phase.depths[0]:
+                total = alphabet.count(depth)
+            cut = f", less those that begin with one of {len(failed)} failing sequences" if failed else ""
+            self._emit(
+                {
+                    "kind": "bound",
+                    "alphabet": alphabet.words,
+                    "depth": depth,
+                    "sequences": total,
+                    "executed": executed,
+                    "statement": f"all {total:,} sequences of up to {depth} operations: {alphabet.words}"
+                    f" ({executed:,} run in this stretch, the others equal by renaming or run before{cut})",
+                }
+            )
+
+    async def _random(self, phase: Phase) -> None:
+        first = self._settings.resume[1] if phase.number == self._settings.resume[0] else 0
+        # A later stretch goes on where no earlier one can have come to.
+        base = phase.number * 10_000_000
+
+        def numbered() -> Iterable[tuple[int, list[Operation]]]:
+            number = base + max(0, first - base)
+            while self._meter.spent < phase.share:
+                yield number, self.plan.random_sequence(number)
+                number += 1
+
+        await self._batches(numbered(), lambda number: self.plan.options(number // BATCH), None, None)
+
+    def _hypothesis(self, loop: asyncio.AbstractEventLoop, phase: Phase) -> None:
+        # Imported here, because a replay or a run without it should not pay for loading Hypothesis.
+        from mcptasks.conformance.engine.hypothesis_driver import drive
+
+        async def breached(operations: Sequence[Operation], breach: Breach, options: StoreOptions) -> None:
+            self._watchdog.start()
+            try:
+                await self._breached(operations, breach, options, [])
+            finally:
+                await self._watchdog.stop()
+
+        first = self._beat.words[0]
+
+        def going_on() -> bool:
+            self.examples += 1
+            self._progress()
+            made = self._beat.words[0] - first
+            return made < _HYPOTHESIS_CALLS and self._meter.spent < phase.share and not self._stopped
+
+        drive(
+            loop,
+            self._source,
+            self._features,
+            self._settings.seed,
+            make=self._interpreter,
+            beat=self._beat,
+            breached=breached,
+            going_on=going_on,
+        )
+
+    async def _batches(
+        self,
+        sequences: Iterable[tuple[Any, list[Operation]]],
+        options_of: Callable[[Any], StoreOptions],
+        offset: int | None,
+        failed: set[tuple[int, ...]] | None,
+    ) -> int:
+        """Run sequences, renewing the store now and then; how many ran.
+
+        ``offset`` numbers the sequences from there on; ``None``: their labels are numbers.
+        """
+        store: OpenStore | None = None
+        interpreter: Interpreter | None = None
+        history: list[list[Operation]] = []
+        opened_with: StoreOptions | None = None
+        resume = self._settings.resume[1] if self._beat.words[1] == self._settings.resume[0] else 0
+        ran = 0
+        try:
+            for label, operations in sequences:
+                number = label if offset is None else offset + ran
+                ran += 1
+                if number < resume:
+                    continue
+                options = options_of(label)
+                if interpreter is None or len(history) >= BATCH or options != opened_with:
+                    if store is not None:
+                        await store.close()
+                    self._beat.spell(None)
+                    store = await self._source.open(options)
+                    interpreter = self._interpreter(store)
+                    history, opened_with = [], options
+                self._beat.sequence(number)
+                with self._watchdog.over(interpreter):
+                    breach = await interpreter.run(operations)
+                self.examples += 1
+                if breach is not None:
+                    if failed is not None:
+                        failed.add(label)
+                    await self._breached(operations, breach, options, history)
+                    interpreter = None  # past a breach nothing is known of this store
+                    if self._stopped:
+                        break
+                else:
+                    history.append(operations)
+                if not self.examples & 15:
+                    self._progress()
+        finally:
+            if store is not None:
+                await store.close()
+        return ran
+
+    def _interpreter(self, store: OpenStore) -> Interpreter:
+        interpreter = Interpreter(
+            store, self.automaton, known=self.known, settle=self._settings.settle, beat=self._beat.words
+        )
+        interpreter.repeated = self.repeated
+        return interpreter
+
+    # --- breaches --------------------------------------------------------------------------
+
+    async def _breached(
+        self,
+        operations: Sequence[Operation],
+        breach: Breach,
+        options: StoreOptions,
+        history: Sequence[Sequence[Operation]],
+    ) -> None:
+        if breach.fingerprint in self.known and breach.state != "any":
+            self.repeated[breach.fingerprint] += 1
+            return
+        self._emit({"kind": "suspect", **self._spelled(breach, operations, options)})
+        self._beat.investigating(True)
+        calls = self._beat.words[0]
+        replay = self._replayer(breach)
+        try:
+            found = await Investigator(replay, self.known).investigate(operations, breach, options, history)
+        finally:
+            self._beat.investigating(False)
+            self._beat.words[0] = calls  # what proof costs is not charged to the budget
+            self._beat.spell(None)
+            self._watchdog.touch()
+        if found is None:
+            await self._unconfirmed(operations, breach, options, history)
+            return
+        # The breach as first seen is of a known kind from now on, too.
+        self.known.update((found.breach.fingerprint, breach.fingerprint))
+        self._finding(found)
+        if found.breach.state == "any":
+            self._leave_out(found)
+
+    def _replayer(self, breach: Breach) -> Any:
+        settings = self._settings
+        hanging = breach.aspect == "life" and breach.state == "any"
+        missing = breach.aspect == "missing"
+        settle = min(settings.settle, 0.15) if missing else settings.settle
+        watchdog = Watchdog(self._beat.words, min(settings.timeout, 1.0)) if hanging else self._watchdog
+
+        async def replay(operations: Sequence[Operation], options: StoreOptions) -> Breach | None:
+            if hanging:
+                watchdog.start()
+            try:
+                return await replay_once(
+                    self._source,
+                    operations,
+                    options,
+                    known=self.known,
+                    settle=settle,
+                    beat=self._beat,
+                    watchdog=watchdog,
+                )
+            finally:
+                if hanging:
+                    await watchdog.stop()
+
+        return replay
+
+    async def _unconfirmed(
+        self,
+        operations: Sequence[Operation],
+        breach: Breach,
+        options: StoreOptions,
+        history: Sequence[Sequence[Operation]],
+    ) -> None:
+        """Of a known kind after all, or not to be seen again: then it is told, and accuses nobody."""
+        self._missed[breach.fingerprint] += 1
+        if self._missed[breach.fingerprint] >= _MISSED_LIMIT:
+            self.known.add(breach.fingerprint)
+        again = await self._replayer(breach)(list(operations), options)
+        if again is not None and again.fingerprint in self.known:
+            self.repeated[again.fingerprint] += 1
+            return
+        if again is None:
+            self._emit(
+                {
+                    "kind": "note",
+                    "level": "warning",
+                    "message": f"{breach.requirement}: {breach.message} (seen once after {len(history)} other sequences"
+                    " on the same store, and not again; not counted as a finding)",
+                }
+            )
+
+    def _leave_out(self, found: Confirmed) -> None:
+        """A call that hangs costs its timeout every time: go on without it."""
+        last = found.operations[-1] if found.operations else None
+        if last is None:
+            return
+        names = named(last) - {"abort"}
+        if names & {"create", "get"}:
+            self._stopped = True
+            self._emit(
+                {"kind": "note", "level": "warning", "message": "create or get does not end: the run stops here"}
+            )
+            return
+        self._avoid |= names
+        self.plan = Plan(self._settings.seed, self._features, frozenset(self._avoid))
+        self._emit(
+            {
+                "kind": "note",
+                "level": "warning",
+                "message": f"the rest of the run goes without {', '.join(sorted(names))}, which does not end",
+            }
+        )
+
+    # --- messages --------------------------------------------------------------------------
+
+    @staticmethod
+    def _spelled(breach: Breach, operations: Sequence[Operation], options: StoreOptions) -> dict[str, JSON]:
+        return {
+            "requirement": breach.requirement,
+            "message": breach.message,
+            "expected": breach.expected,
+            "actual": breach.actual,
+            "fingerprint": breach.fingerprint,
+            "operation": breach.operation,
+            "state": breach.state,
+            "aspect": breach.aspect,
+            "operations": sequence_to_json(operations),
+            "store_options": options.to_json(),
+        }
+
+    def _finding(self, found: Confirmed) -> None:
+        self._emit(
+            {
+                "kind": "finding",
+                "driver": self._driver,
+                "confirmed": found.how,
+                **self._spelled(found.breach, found.operations, found.options),
+            }
+        )
+        if self._settings.fail_fast:
+            self._stopped = True
+
+    def _progress(self, *, force: bool = False) -> None:
+        now = time.monotonic()
+        if not force and now < self._next_progress:
+            return
+        self._next_progress = now + _PROGRESS_EVERY
+        self.automaton.settle()
+        self._emit({"kind": "progress", "driver": self._driver, **self._numbers()})
+
+    def _numbers(self) -> dict[str, JSON]:
+        exercised = self.automaton.exercised
+        return {
+            "operations": self._beat.words[0],
+            "examples": self.examples,
+            "exercised": dict(exercised),
+            "choices": [[requirement, label, count] for (requirement, label), count in self.automaton.choices.items()],
+            "coverage": [[name, state, count] for (name, state), count in sorted(self.automaton.coverage.items())],
+            "repeated": dict(self.repeated),
+        }
+
+    def _summary(self) -> None:
+        self.automaton.settle()
+        self._emit({"kind": "summary", **self._numbers()})

@@ -1,0 +1,64 @@
+"""Adding and removing reads: a deviation is attributed best where every call is read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mcptasks.strategies.operations import Abort, Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
+
+__all__ = ["closing_reads", "with_reads", "without_inner_reads"]
+
+_CALLS = (SetInput, Resolve, Cancel, Complete, Fail)
+
+
+def touched(operation: Operation) -> str | None:
+    """The task that an operation changes, if it changes one."""
+    if isinstance(operation, Create):
+        return operation.as_
+    if isinstance(operation, Abort):
+        return operation.operation.task
+    return operation.task if isinstance(operation, _CALLS) else None
+
+
+def task_names(operations: Iterable[Operation]) -> list[str]:
+    """Every task that a sequence names, in order of first appearance."""
+    names: dict[str, None] = {}
+    for operation in operations:
+        if isinstance(operation, Create):
+            names.setdefault(operation.as_)
+        elif isinstance(operation, Abort):
+            names.setdefault(operation.operation.task)
+        else:
+            task = getattr(operation, "task", None)
+            if isinstance(task, str):
+                names.setdefault(task)
+    return list(names)
+
+
+def closing_reads(operations: Sequence[Operation]) -> list[Operation]:
+    """A get of every task that the sequence names."""
+    return [Get(name) for name in task_names(operations)]
+
+
+def with_reads(operations: Sequence[Operation]) -> list[Operation]:
+    """The sequence with every task so far read after every call."""
+    out: list[Operation] = []
+    names: dict[str, None] = {}
+    for operation in operations:
+        out.append(operation)
+        task = touched(operation)
+        if task is None:
+            if isinstance(operation, Get):
+                names.setdefault(operation.task)
+            continue
+        names.pop(task, None)
+        out.append(Get(task))
+        out.extend(Get(name) for name in reversed(names))
+        names[task] = None
+    return out
+
+
+def without_inner_reads(operations: Sequence[Operation]) -> list[Operation]:
+    """The sequence without its reads, except a last one."""
+    last = operations[-1:] if operations and isinstance(operations[-1], Get) else []
+    return [operation for operation in operations if not isinstance(operation, Get)] + list(last)

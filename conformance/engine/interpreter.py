@@ -1,0 +1,846 @@
+"""The interpreter: runs operations on an open store and holds every observation against the model.
+
+All drivers use it, and it alone talks to the target.  It is written for speed where every call
+passes (:meth:`Interpreter._call`, :meth:`Interpreter._conclude`, :meth:`Interpreter._judge_read`):
+the model's answers are remembered by the automaton, times and payloads are compared by identity or
+bytes first, and text is made only for a breach.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, MutableSequence
+from inspect import isawaitable
+from types import CoroutineType
+from typing import Any, Final
+
+from mcptasks.conformance.engine.breach import Breach, Stop
+from mcptasks.conformance.engine.describe import expected_states, seen_record
+from mcptasks.conformance.engine.ledger import Ledger
+from mcptasks.conformance.engine.tamper import tamper
+from mcptasks.conformance.engine.tasks import TrackedTask
+from mcptasks.conformance.engine.times import TimeJudge
+from mcptasks.conformance.model.attribution import blame
+from mcptasks.conformance.model.automaton import Automaton, Cause, Node, Step
+from mcptasks.conformance.model.states import (
+    ABSENT,
+    COMPLETED,
+    FAILED,
+    GONE,
+    LIVE,
+    TERMINAL,
+    WORKING,
+    Call,
+    TaskState,
+)
+from mcptasks.conformance.model.store_2026 import successors
+from mcptasks.conformance.targets.records import MISSING, Garbage, Record, describe_error, read_record, status_text
+from mcptasks.conformance.targets.store import OpenStore
+from mcptasks.strategies.json_values import Payload, text_of
+from mcptasks.strategies.operations import (
+    Abort,
+    AdvanceClock,
+    Cancel,
+    Complete,
+    Create,
+    Fail,
+    Get,
+    Operation,
+    Resolve,
+    SetInput,
+    Subscribe,
+    Tamper,
+    Unsubscribe,
+)
+
+__all__ = ["Interpreter"]
+
+
+class _Sentinel:
+    __slots__ = ()
+
+
+RAISED: Final = _Sentinel()
+ABORTED: Final = _Sentinel()
+
+_NO_SUCH: Final = "mcptasks-never-created-"
+
+
+class Interpreter:
+    """Runs sequences on one open store.
+
+    Args:
+        store: the target.
+        automaton: the model; shared by all interpreters of a run, so that counts add up.
+        known: fingerprints already reported; at a soft breach of a known kind the sequence goes on.
+        settle: seconds to wait for events that are due.
+        beat: ``beat[0]`` is incremented at every call, so that a watchdog sees what hangs.
+    """
+
+    def __init__(
+        self,
+        store: OpenStore,
+        automaton: Automaton,
+        *,
+        known: set[str] | None = None,
+        settle: float = 2.0,
+        beat: MutableSequence[int] | None = None,
+    ) -> None:
+        self.store = store
+        self.automaton = automaton
+        self.known = set() if known is None else known
+        self.settle = settle
+        self.beat: MutableSequence[int] = [0] if beat is None else beat
+        self.exercised = automaton.exercised
+        self.repeated: Counter[str] = Counter()
+        self.hung = False
+        """Set by the watchdog just before it cancels a call that does not end."""
+        self.seen_ids: set[str] = set()
+        self.error: BaseException | None = None
+        self.index = 0
+        self.aborted = False
+        self._plain: set[type[Any]] = set()
+        self.times = TimeJudge(self)
+        self._start = automaton.start(TaskState(WORKING))
+        self._handlers: dict[type[Any], Callable[[Any], Awaitable[None]]] = {
+            Create: self._create,
+            Get: self._get,
+            SetInput: self._set_input,
+            Resolve: self._resolve,
+            Cancel: self._cancel,
+            Complete: self._complete,
+            Fail: self._fail,
+            AdvanceClock: self._advance,
+            Subscribe: self._subscribe,
+            Unsubscribe: self._unsubscribe,
+            Abort: self._abort,
+            Tamper: self._tamper,
+        }
+        self.begin()
+
+    # --- sequences -------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Forget the tasks and listeners of the last sequence."""
+        self.tasks: dict[str, TrackedTask] = {}
+        self.by_id: dict[str, TrackedTask] = {}
+        self.ledger = Ledger(self)
+        self.index = 0
+        self.changes = 0
+        self.clock_moves = 0
+        self.aborted = False
+        if self.store.clock is not None:
+            self.store.clock.catch_up()
+        if self.automaton.full:
+            self.automaton.forget()
+            self._start = self.automaton.start(TaskState(WORKING))
+
+    async def run(self, operations: Iterable[Operation]) -> Breach | None:
+        """Run one sequence from its start; the breach that ended it, or ``None``."""
+        self.begin()
+        try:
+            for self.index, operation in enumerate(operations):
+                await self._handlers[type(operation)](operation)
+            self.index += 1
+            await self.ledger.settle()
+        except Stop as stop:
+            return stop.breach
+        finally:
+            if self.ledger.listeners:
+                await self._end()
+        return None
+
+    async def step(self, operation: Operation) -> None:
+        """Run one more operation.
+
+        Raises:
+            Stop: it shows a breach.
+        """
+        await self._handlers[type(operation)](operation)
+        self.index += 1
+
+    async def finish(self) -> None:
+        """Judge what can only be judged at the end of a sequence, and unsubscribe its listeners.
+
+        Raises:
+            Stop: an event that was due did not come, or one came that was not.
+        """
+        try:
+            await self.ledger.settle()
+        finally:
+            await self._end()
+
+    async def _end(self) -> None:
+        for listener in self.ledger.listeners.values():
+            if listener.active and listener.unsubscribe is not None:
+                listener.active = False
+                await self._call(listener.unsubscribe)
+        self.ledger.arrivals.clear()
+
+    # --- breaches --------------------------------------------------------------------------
+
+    def breach(
+        self,
+        requirement: str,
+        operation: str,
+        row: str,
+        state: str,
+        aspect: str,
+        message: str,
+        expected: str,
+        actual: str,
+        *,
+        soft: bool = False,
+        stale: bool = False,
+    ) -> None:
+        """Report a breach.
+
+        Raises:
+            Stop: unless it is soft and of a known kind.
+        """
+        found = Breach(
+            requirement, operation, row, state, aspect, message, expected, actual, self.index, soft=soft, stale=stale
+        )
+        if soft and found.fingerprint in self.known:
+            self.repeated[found.fingerprint] += 1
+            return
+        raise Stop(found)
+
+    # --- calls -----------------------------------------------------------------------------
+
+    async def _call(self, method: Callable[..., Any], *arguments: Any) -> Any:
+        self.beat[0] += 1
+        try:
+            value = method(*arguments)
+            if value is None or value is True or value is False:
+                return value
+            if type(value) is CoroutineType:
+                value = await value
+            elif type(value) not in self._plain:
+                if isawaitable(value):
+                    value = await value
+                else:
+                    self._plain.add(type(value))
+        except BaseException as error:
+            if self.hung:
+                self._hangs(method)
+            if isinstance(error, asyncio.CancelledError) and _being_cancelled():
+                raise
+            self.error = error
+            return RAISED
+        if self.hung:
+            self._hangs(method)
+        return value
+
+    def _hangs(self, method: Callable[..., Any]) -> None:
+        self.hung = False
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+        name = getattr(method, "__name__", "call")
+        requirement = "store.misc.call-cancellation" if self.aborted else "store.misc.call-ends"
+        cause = "after an aborted call " if self.aborted else ""
+        self.breach(
+            requirement,
+            name,
+            name,
+            "any",
+            "life",
+            f"{cause}{name} does not end",
+            f"{name} returns or raises",
+            "it was still under way at the deadline",
+        )
+
+    def _conclude(self, task: TrackedTask, call: Call, answer: str, value: Any = None) -> Step:
+        step = task.node.steps.get(call)
+        if step is None:
+            step = self.automaton.step(task.node, call)
+        self.changes += 1
+        if task.unjudged:
+            return step
+        edge = step.edges.get(answer)
+        if edge is None:
+            self._wrong_answer(task, step, answer, value)
+        else:
+            edge.count += 1
+            if edge.warn is not None and answer == "raise":
+                self._warn_answer(task, step, edge.warn)
+            task.node = edge.target
+        if task.cause is None or step.cause.state not in TERMINAL or task.cause.state in TERMINAL:
+            # A no-op on a terminal task does not take the blame from an unread transition before it.
+            task.cause = step.cause
+        if self.store.clock is not None and step.transition:
+            task.moved_at = self.store.clock.now
+        if self.ledger.listeners:
+            self.ledger.after_call(step.cause.name)
+        return step
+
+    def _wrong_answer(self, task: TrackedTask, step: Step, answer: str, value: Any) -> None:
+        cause = step.cause
+        allowed = {"ok": "returns", "raise": "raises", "true": "returns True", "false": "returns False"}
+        expected = " or ".join(allowed[name] for name in step.edges)
+        actual = (
+            f"raises {describe_error(self.error)}"
+            if answer == "raise" and self.error
+            else f"returns {text_of(value, 80)}"
+        )
+        self.breach(
+            step.requirement,
+            cause.name,
+            cause.row,
+            cause.state,
+            "return",
+            f"{cause.name} on a task that is {_word(cause.state)} {actual}",
+            f"{cause.name} {expected}",
+            actual,
+        )
+
+    def _warn_answer(self, task: TrackedTask, step: Step, requirement: str) -> None:
+        cause = step.cause
+        actual = f"raises {describe_error(self.error)}" if self.error else "raises"
+        self.breach(
+            requirement,
+            cause.name,
+            cause.row,
+            cause.state,
+            "return",
+            f"{cause.name} on a task that is {_word(cause.state)} {actual} instead of doing nothing",
+            f"{cause.name} returns and changes nothing",
+            actual,
+            soft=True,
+        )
+
+    # --- tasks -----------------------------------------------------------------------------
+
+    def _task(self, name: str) -> TrackedTask:
+        task = self.tasks.get(name)
+        if task is None:
+            task = self._stranger(name)
+        return task
+
+    def _stranger(self, name: str) -> TrackedTask:
+        base, _, variant = name.partition("~")
+        known = self.tasks.get(base)
+        if variant and known is not None and known.id.isprintable():
+            task_id = {
+                "prefix": known.id[:-1],
+                "suffix": known.id + "0",
+                "case": known.id.swapcase(),
+                "space": known.id + " ",
+            }.get(variant, known.id + variant)
+        else:
+            task_id = _NO_SUCH + name
+        node = self.automaton.start(TaskState(ABSENT))
+        task = TrackedTask(name, task_id, node, self.automaton.cause("get", "reread", ABSENT))
+        task.cause = None
+        # An id that differs only in case may be the same id to a store (a GUID): nothing is judged.
+        task.unjudged = variant == "case" or task_id in self.seen_ids
+        self.tasks[name] = task
+        self.by_id.setdefault(task_id, task)
+        return task
+
+    async def _create(self, operation: Create) -> None:
+        raw = await self._call(self.store.create_task)
+        self.changes += 1
+        self.automaton.coverage[("create", ABSENT)] += 1
+        self.exercised["store.create.working"] += 1
+        self.exercised["store.create.unique-id"] += 1
+        if raw is RAISED:
+            self._bad_create("store.create.working", "return", f"raises {describe_error(self.error)}")  # type: ignore[arg-type]
+        try:
+            record = read_record(raw)
+            status = status_text(record.status)
+        except Garbage as error:
+            self._bad_create("store.create.working", "return", f"returns what is no record: {error}")
+            return
+        if not isinstance(record.task_id, str) or not record.task_id:
+            self._bad_create(
+                "store.create.unique-id",
+                "identity",
+                f"task_id is {text_of(record.task_id, 60)}, not a non-empty string",
+            )
+        task_id = str(record.task_id)
+        if task_id in self.seen_ids:
+            self._bad_create(
+                "store.create.unique-id", "identity", f"task_id {text_of(task_id, 60)} was given to an earlier task"
+            )
+        self.seen_ids.add(task_id)
+        if status != WORKING:
+            self._bad_create("store.create.working", "status", f"status is {text_of(status, 40)}")
+        task = TrackedTask(operation.as_, task_id, self._start, self.automaton.cause("create", "create", WORKING))
+        aspect = self._misfit(task, WORKING, -1, (), status, record)
+        if aspect:
+            self._bad_create(blame("create", WORKING, aspect), aspect, seen_record(record, status))
+        stale = self.tasks.get(operation.as_)
+        if stale is not None:
+            self.by_id.pop(stale.id, None)
+        self.tasks[operation.as_] = task
+        self.by_id[task_id] = task
+        self.times.created(task, record)
+        if self.ledger.listeners:
+            self.ledger.after_call("create")
+
+    def _bad_create(self, requirement: str, aspect: str, actual: str) -> None:
+        self.breach(
+            requirement,
+            "create",
+            "create",
+            "absent",
+            aspect,
+            f"create: {actual}",
+            "a record of a new working task with an id of its own, nothing pending, no result and no error",
+            actual,
+        )
+
+    # --- reads -----------------------------------------------------------------------------
+
+    async def _get(self, operation: Get) -> None:
+        task = self.tasks.get(operation.task)
+        if task is None:
+            task = self._stranger(operation.task)
+        raw = await self._call(self.store.get_task, task.id)
+        self._judge_read(task, raw)
+        if self.ledger.listeners:
+            self.ledger.after_call("get")
+
+    def _cause(self, task: TrackedTask) -> Cause:
+        cause = task.cause
+        if cause is not None:
+            return cause
+        status = task.node.status
+        if task.seen_at != self.changes:
+            return self.automaton.cause("get", "other", status)
+        if task.seen is not None and self.clock_moves and self.times.moved_since(task):
+            return self.automaton.cause("get", "clock", status)
+        return self.automaton.cause("get", "reread", status)
+
+    def _judge_read(self, task: TrackedTask, raw: Any) -> None:
+        if task.unjudged:
+            return
+        node = task.node
+        cause = self._cause(task)
+        if raw is None:
+            self._judge_nothing(task, node, cause)
+            return
+        if raw is RAISED:
+            self._bad_read(task, cause, "return", f"raises {describe_error(self.error)}", None)  # type: ignore[arg-type]
+        try:
+            record = read_record(raw)
+            status = record.status
+            if type(status) is not str:
+                status = status_text(status)
+        except Garbage as error:
+            self._bad_read(task, cause, "identity", f"returns what is no record: {error}", None)
+            return
+        if record.task_id != task.id:
+            self._bad_read(
+                task, cause, "identity", f"returns a record whose task_id is {text_of(record.task_id, 60)}", record
+            )
+        if node.single:
+            aspect = self._misfit(task, node.status, node.payload, node.pairs, status, record)
+            if aspect:
+                self._wrong_read(task, node, cause, aspect, record, status)
+        else:
+            node = self._narrow(task, node, cause, record, status)
+            task.node = node
+        cause.reads[node] = cause.reads.get(node, 0) + 1
+        if task.raw is not None and task.cause is not None:
+            self._judge_snapshot(task)
+        self.times.read(task, record, cause)
+        requests = record.input_requests
+        task.seen = (
+            status,
+            tuple(requests) if requests and requests is not MISSING else (),
+            record.result is None,
+            record.error is None,
+        )
+        task.raw = raw
+        task.cause = None
+        task.seen_at = self.changes
+
+    def _judge_nothing(self, task: TrackedTask, node: Node, cause: Cause) -> None:
+        if not node.may_be_gone and self.times.may_have_expired(task):
+            node = task.node = self.automaton.step(node, Call("expire")).edges["ok"].target
+        if not node.may_be_gone:
+            if self.clock_moves and self.times.moved_since_creation(task):
+                cause = self.automaton.cause("get", "clock", node.status)
+            self._wrong_read(task, node, cause, "life", None, "")
+        if node.status not in (ABSENT, GONE):
+            self.times.expired_choice(task, "gone")
+        cause.reads[node] = cause.reads.get(node, 0) + 1
+        if node.status != ABSENT:
+            task.node = self.automaton.start(TaskState(GONE))
+        task.raw = task.seen = task.cause = None
+        task.seen_at = self.changes
+
+    def _narrow(self, task: TrackedTask, node: Node, cause: Cause, record: Record, status: str) -> Node:
+        fits: list[int] = []
+        nearest = ""
+        for index, (state, _) in enumerate(node.states):
+            if state.status in (ABSENT, GONE):
+                aspect = "appears"
+            else:
+                aspect = self._misfit(task, state.status, state.payload, tuple(state.pending), status, record)
+            if (
+                aspect == "status"
+                and state.expired
+                and state.status in LIVE
+                and status == FAILED
+                and _only_error(record)
+            ):
+                # After its ttl a server may mark a live task failed, with an error of its own.
+                return self._expired_to_failed(task, state, record)
+            if not aspect:
+                fits.append(index)
+            elif not nearest or nearest in ("appears", "status"):
+                nearest = aspect
+        if not fits:
+            self._wrong_read(task, node, cause, nearest, record, status)
+        if node.expired:
+            self.times.expired_choice(task, "still there")
+        if len(node.states) == len(fits) == 1 and node.states[0][1] is None:
+            return node
+        return self.automaton.narrow(node, fits)
+
+    def _expired_to_failed(self, task: TrackedTask, state: TaskState, record: Record) -> Node:
+        self.times.expired_choice(task, "marked failed")
+        try:
+            payload = task.body_number(Payload(record.error))
+        except ValueError:
+            task.unjudged = True
+            payload = -1
+        return self.automaton.start(state._replace(status=FAILED, payload=payload))
+
+    @staticmethod
+    def _misfit(
+        task: TrackedTask, expected: str, payload: int, pairs: tuple[tuple[int, int], ...], status: str, record: Record
+    ) -> str:
+        """The first aspect in which a record differs from a state, or an empty string."""
+        if status != expected:
+            return "status"
+        result, error = record.result, record.error
+        if status == COMPLETED:
+            if error is not None and error is not MISSING:
+                return "stray"
+            if result is None or result is MISSING or not task.bodies[payload].matches(result):
+                return "payload"
+        elif result is not None and result is not MISSING:
+            return "stray"
+        elif status == FAILED:
+            if error is None or error is MISSING or not task.bodies[payload].matches(error):
+                return "payload"
+        elif error is not None and error is not MISSING:
+            return "stray"
+        requests = record.input_requests
+        if requests is None or requests is MISSING:
+            return "pending-missing" if pairs else ""
+        try:
+            count = len(requests)
+            if not pairs:
+                return "pending-extra" if count else ""
+            body_wrong = False
+            for key, body in pairs:
+                name = task.keys[key]
+                if name not in requests:
+                    return "pending-missing"
+                if not task.bodies[body].matches(requests[name]):
+                    body_wrong = True
+        except (Exception, SystemExit):
+            return "pending-body"  # no mapping at all
+        if count != len(pairs):
+            return "pending-extra"
+        return "pending-body" if body_wrong else ""
+
+    def _judge_snapshot(self, task: TrackedTask) -> None:
+        """A record obtained earlier must still say what it said."""
+        self.exercised["store.get.old-snapshot-stable"] += 1
+        try:
+            old = read_record(task.raw)
+            requests = old.input_requests
+            now = (
+                status_text(old.status),
+                tuple(requests) if requests and requests is not MISSING else (),
+                old.result is None,
+                old.error is None,
+            )
+        except BaseException:
+            return
+        if now != task.seen:
+            cause = task.cause
+            assert cause is not None
+            before = task.seen[0] if task.seen else ""
+            self.breach(
+                "store.get.old-snapshot-stable",
+                cause.name,
+                cause.row,
+                cause.state,
+                "life",
+                f"a record that an earlier get returned changes when the task does ({cause.name})",
+                f"the record got earlier still says status {before}",
+                f"it now is {seen_record(old)}",
+                soft=True,
+            )
+
+    def _bad_read(self, task: TrackedTask, cause: Cause, aspect: str, actual: str, record: Record | None) -> None:
+        absent = task.node.status == ABSENT
+        if absent or task.node.status == GONE:
+            requirement = (
+                blame(cause.row, task.node.status, "appears") if record is not None else "store.get.absent-null"
+            )
+        else:
+            requirement = "store.get.current"
+        self.breach(
+            requirement,
+            "get",
+            "get",
+            task.node.status,
+            aspect,
+            f"get of a task that is {_word(task.node.status)} {actual}",
+            expected_states(task, task.node),
+            actual,
+        )
+
+    def _wrong_read(
+        self, task: TrackedTask, node: Node, cause: Cause, aspect: str, record: Record | None, status: str
+    ) -> None:
+        requirement = blame(cause.row, cause.state, aspect, node.status)
+        actual = seen_record(record, status)
+        told = {
+            "reread": "a second get",
+            "other": "get, after operations on other tasks only,",
+            "clock": "get, after the clock moved,",
+            "tamper": "get, after the caller changed its own copy,",
+            "abort": "get, after a cancelled call,",
+        }.get(cause.row, f"get after {cause.name} on a task that was {_word(cause.state)}")
+        self.breach(
+            requirement,
+            cause.name,
+            cause.row,
+            cause.state,
+            aspect,
+            f"{told} shows {_ASPECTS[aspect]}",
+            expected_states(task, node),
+            actual,
+            stale=record is not None and task.seen is not None and task.seen[0] == status,
+        )
+
+    # --- calls on one task -----------------------------------------------------------------
+
+    async def _set_input(self, operation: SetInput) -> None:
+        task = self.tasks.get(operation.task) or self._stranger(operation.task)
+        argument = {key: body.fresh() for key, body in operation.requests}
+        task.given = argument
+        value = await self._call(self.store.set_input_requests, task.id, argument)  # type: ignore[arg-type]
+        self._conclude(task, Call("set", task.number(operation.requests)), "raise" if value is RAISED else "ok", value)
+
+    async def _resolve(self, operation: Resolve) -> None:
+        task = self.tasks.get(operation.task) or self._stranger(operation.task)
+        argument = {key: body.fresh() for key, body in operation.responses}
+        task.given = argument
+        raising = self.ledger.raising
+        before = task.node
+        call = Call("resolve", tuple([(task.key_number(key), 0) for key, _ in operation.responses]), -1, raising)
+        step = before.steps.get(call)
+        if step is None:
+            step = self.automaton.step(before, call)
+        if self.ledger.listeners:
+            self.ledger.expect(task, before, step, operation.responses)
+        value = await self._call(self.store.resolve_input_requests, task.id, argument)  # type: ignore[arg-type]
+        self._conclude(task, call, "raise" if value is RAISED else "ok", value)
+
+    async def _cancel(self, operation: Cancel) -> None:
+        task = self.tasks.get(operation.task) or self._stranger(operation.task)
+        value = await self._call(self.store.set_cancelled, task.id)
+        answer = "true" if value is True else "false" if value is False else "raise" if value is RAISED else "other"
+        self._conclude(task, _CANCEL, answer, value)
+
+    async def _complete(self, operation: Complete) -> None:
+        task = self.tasks.get(operation.task) or self._stranger(operation.task)
+        argument = task.given = operation.result.fresh()
+        value = await self._call(self.store.set_completed, task.id, argument)
+        call = Call("complete", (), task.body_number(operation.result))
+        self._conclude(task, call, "raise" if value is RAISED else "ok", value)
+
+    async def _fail(self, operation: Fail) -> None:
+        task = self.tasks.get(operation.task) or self._stranger(operation.task)
+        argument = task.given = operation.error.fresh()
+        value = await self._call(self.store.set_failed, task.id, argument)
+        call = Call("fail", (), task.body_number(operation.error))
+        self._conclude(task, call, "raise" if value is RAISED else "ok", value)
+
+    # --- clock, listeners, tampering, aborting ---------------------------------------------
+
+    async def _advance(self, operation: AdvanceClock) -> None:
+        clock = self.store.clock
+        if clock is None:
+            return
+        clock.advance(operation.ms)
+        self.clock_moves += 1
+        for task in self.tasks.values():
+            if clock.set_back and (task.node.expired or task.node.status == GONE):
+                task.unjudged = True
+            elif self.times.is_expired(task) and not task.node.expired:
+                task.node = self.automaton.step(task.node, Call("expire")).edges["ok"].target
+
+    async def _subscribe(self, operation: Subscribe) -> None:
+        if self.store.on_input_response is None:
+            return
+        listener = self.ledger.listener(operation.as_, operation.kind)
+        value = await self._call(self.store.on_input_response, listener)
+        if value is RAISED or not callable(value):
+            actual = (
+                f"raises {describe_error(self.error)}"
+                if value is RAISED and self.error
+                else f"returns {text_of(value, 60)}"
+            )
+            self.breach(
+                "store.event.unsubscribe",
+                "subscribe",
+                "subscribe",
+                "any",
+                "return",
+                f"on_input_response {actual}",
+                "a function that unsubscribes the listener",
+                actual,
+            )
+        self.ledger.subscribed(listener, value)
+
+    async def _unsubscribe(self, operation: Unsubscribe) -> None:
+        listener = self.ledger.listeners.get(operation.listener)
+        if listener is None or not listener.active or listener.unsubscribe is None:
+            return
+        value = await self._call(listener.unsubscribe)
+        self.ledger.unsubscribed(listener)
+        if value is RAISED:
+            actual = f"raises {describe_error(self.error)}" if self.error else "raises"
+            self.breach(
+                "store.event.unsubscribe",
+                "unsubscribe",
+                "unsubscribe",
+                "any",
+                "return",
+                f"unsubscribing {actual}",
+                "it returns",
+                actual,
+            )
+
+    async def _tamper(self, operation: Tamper) -> None:
+        task = self._task(operation.task)
+        given = task.given
+        raw = await self._call(self.store.get_task, task.id)
+        self._judge_read(task, raw)
+        if task.unjudged or task.node.status in (ABSENT, GONE) or task.cause is not None:
+            return
+        changed = tamper(raw if operation.what == "returned" else given)
+        if operation.what == "returned":
+            task.raw = None
+        if changed:
+            task.cause = self.automaton.cause("tamper", "tamper", task.node.status)
+
+    async def _abort(self, operation: Abort) -> None:
+        inner = operation.operation
+        task = self._task(inner.task)
+        method, arguments, call = self._spelled(task, inner)
+        if isinstance(inner, Resolve) and self.ledger.listeners:
+            self.ledger.allow(task, inner.responses)
+        self.beat[0] += 1
+        value: Any
+        try:
+            value = method(*arguments)
+            if isawaitable(value):
+                value = await self._cut_off(value, operation.after)
+        except Stop:
+            raise
+        except BaseException as error:
+            if _being_cancelled():
+                raise
+            self.error = error
+            value = RAISED
+        if self.hung:
+            self._hangs(method)
+        if call is None:
+            if value is not ABORTED:
+                self._judge_read(task, value)
+            return
+        if value is not ABORTED:
+            answer = "raise" if value is RAISED else "ok"
+            if isinstance(inner, Cancel) and value is not RAISED:
+                answer = "true" if value is True else "false" if value is False else "other"
+            self._conclude(task, call, answer, value)
+            return
+        self.aborted = True
+        self.changes += 1
+        if task.unjudged:
+            return
+        before = [(state, None) for state, _ in task.node.states]
+        after = [(item.state, None) for state, _ in task.node.states for item in successors(state, call)]
+        self.automaton.choices[("store.misc.call-cancellation", "cancelled in flight")] += 1
+        task.cause = self.automaton.cause("abort", "abort", task.node.status)
+        task.node = self.automaton.node([*before, *after])
+        if self.ledger.listeners:
+            self.ledger.after_call("abort")
+
+    async def _cut_off(self, value: Awaitable[Any], after: int) -> Any:
+        task = asyncio.ensure_future(value)
+        for _ in range(after):
+            if task.done():
+                break
+            await asyncio.sleep(0)
+        if not task.done():
+            task.cancel()
+        await asyncio.wait([task])
+        if task.cancelled():
+            return ABORTED
+        return task.result()
+
+    def _spelled(self, task: TrackedTask, inner: Operation) -> tuple[Callable[..., Any], tuple[Any, ...], Call | None]:
+        match inner:
+            case SetInput(_, requests):
+                call = Call("set", task.number(requests))
+                return self.store.set_input_requests, (task.id, {k: b.fresh() for k, b in requests}), call  # type: ignore[return-value]
+            case Resolve(_, responses):
+                call = Call("resolve", tuple((task.key_number(k), 0) for k, _ in responses), -1, self.ledger.raising)
+                return self.store.resolve_input_requests, (task.id, {k: b.fresh() for k, b in responses}), call  # type: ignore[return-value]
+            case Cancel():
+                return self.store.set_cancelled, (task.id,), _CANCEL
+            case Complete(_, result):
+                return (
+                    self.store.set_completed,
+                    (task.id, result.fresh()),
+                    Call("complete", (), task.body_number(result)),
+                )
+            case Fail(_, error):
+                return self.store.set_failed, (task.id, error.fresh()), Call("fail", (), task.body_number(error))
+            case _:
+                return self.store.get_task, (task.id,), None
+
+
+_CANCEL: Final = Call("cancel")
+
+_ASPECTS: Final = {
+    "life": "no task",
+    "appears": "a task that must not be there",
+    "status": "another status",
+    "stray": "a result or error that does not belong to this status",
+    "payload": "another result or error than was given",
+    "pending-missing": "a pending request missing",
+    "pending-extra": "a pending request that should not be there",
+    "pending-body": "a pending request with another body than was given",
+}
+
+
+def _only_error(record: Record) -> bool:
+    """Whether a record has an error and no result."""
+    return (record.error is not None and record.error is not MISSING) and (
+        record.result is None or record.result is MISSING
+    )
+
+
+def _word(state: str) -> str:
+    return {ABSENT: "not there", GONE: "gone"}.get(state, state)
+
+
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,160 @@
+"""From a breach in some sequence to a finding: confirm it, attribute it, shrink it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.expand import with_reads, without_inner_reads
+from mcptasks.conformance.engine.shrink import Shrinker
+from mcptasks.conformance.targets.store import StoreOptions
+from mcptasks.strategies.operations import Get, Operation, Tamper
+
+__all__ = ["Confirmed", "Investigator", "Replay"]
+
+
+class Replay(Protocol):
+    """Runs a sequence on a fresh store."""
+
+    async def __call__(self, operations: Sequence[Operation], options: StoreOptions) -> Breach | None:
+        """The breach that ended it, or ``None``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A breach that a fresh store shows again, with its shortest sequence."""
+
+    breach: Breach
+    operations: list[Operation]
+    options: StoreOptions
+    how: str
+    """``on a fresh store`` or ``needs the history of the store``."""
+
+
+class Investigator:
+    """Confirms and shrinks breaches.
+
+    Args:
+        replay: runs a sequence on a fresh store.
+        known: fingerprints already reported; a candidate that slips to one of these does not count.
+    """
+
+    def __init__(self, replay: Replay, known: set[str]) -> None:
+        self._replay = replay
+        self._known = known
+
+    async def investigate(
+        self,
+        operations: Sequence[Operation],
+        breach: Breach,
+        options: StoreOptions,
+        history: Sequence[Sequence[Operation]] = (),
+    ) -> Confirmed | None:
+        """The finding behind a breach, or ``None`` if it is of a known kind or never shows again.
+
+        Args:
+            operations: the sequence that showed it.
+            breach: what it showed.
+            options: how the store was opened.
+            history: the sequences that the same store had run before.
+        """
+        how = "on a fresh store"
+        sequence = list(operations)
+        again = await self._replay(sequence, options)
+        if again is None:
+            if not history:
+                again = await self._replay(sequence, options)
+                if again is None:
+                    return None
+            else:
+                sequence = _joined([*history, operations])
+                again = await self._replay(sequence, options)
+                if again is None:
+                    return None
+                how = "needs the history of the store"
+        breach = again
+        if how == "on a fresh store" and breach.aspect != "life":
+            sequence, breach = await self._with_reads(sequence, breach, options)
+        if breach.fingerprint in self._known:
+            return None
+        target = breach
+
+        async def test(candidate: Sequence[Operation]) -> Breach | None:
+            found = await self._replay(candidate, options)
+            return found if found is not None and self._alike(found, target) else None
+
+        hanging = breach.requirement in ("store.misc.call-ends", "store.misc.call-cancellation")
+        budget = 40 if hanging and breach.aspect == "life" else 3000 if history else 1500
+        shrunk, found = await Shrinker(test, budget).shrink(sequence, breach)
+        if how == "on a fresh store":
+            found = await self._blame_reads(shrunk, found, options)
+        if how != "on a fresh store" and len(shrunk) <= 12 and await self._replay(shrunk, options) is not None:
+            how = "on a fresh store"
+        return Confirmed(found, shrunk, options, how)
+
+    def _alike(self, found: Breach, target: Breach) -> bool:
+        if found.requirement == target.requirement:
+            return True
+        # The same deviation may be attributed to another operation once the sequence is shorter; the
+        # shorter one is right.
+        return found.aspect == target.aspect and found.soft == target.soft and found.fingerprint not in self._known
+
+    async def _with_reads(
+        self, sequence: list[Operation], breach: Breach, options: StoreOptions
+    ) -> tuple[list[Operation], Breach]:
+        """Read after every call, so that the first wrong one is seen at once."""
+        expanded = with_reads(sequence[: breach.index + 1])
+        found = await self._replay(expanded, options)
+        if found is None or not self._related(found, breach):
+            return sequence, breach
+        return expanded, found
+
+    def _related(self, found: Breach, breach: Breach) -> bool:
+        """Whether reading earlier shows the same deviation earlier, rather than another one."""
+        return found.requirement == breach.requirement or not found.soft
+
+    async def _blame_reads(self, shrunk: list[Operation], breach: Breach, options: StoreOptions) -> Breach:
+        """A deviation that goes away without the reads before it is the doing of a read."""
+        inner = [operation for operation in shrunk[:-1] if isinstance(operation, Get)]
+        read = breach.aspect in (
+            "status",
+            "payload",
+            "stray",
+            "pending-missing",
+            "pending-extra",
+            "pending-body",
+            "life",
+        )
+        if not inner or not read or any(isinstance(operation, Tamper) for operation in shrunk):
+            return breach
+        if breach.requirement.startswith(("store.get.", "store.ttl.", "store.create.independent")):
+            return breach
+        if await self._replay(without_inner_reads(shrunk), options) is not None:
+            return breach
+        requirement = "store.get.current" if breach.stale else "store.get.pure"
+        told = "answers what it answered before" if breach.stale else "changes the task"
+        return Breach(
+            requirement,
+            "get",
+            "get",
+            breach.state,
+            breach.aspect,
+            f"a get {told}: without the earlier get, {breach.operation} does what it must",
+            breach.expected,
+            breach.actual,
+            breach.index,
+            soft=breach.soft,
+            stale=breach.stale,
+        )
+
+
+def _joined(sequences: Sequence[Sequence[Operation]]) -> list[Operation]:
+    """Several sequences as one, their tasks and listeners kept apart by name."""
+    from mcptasks.conformance.engine.renaming import prefixed
+
+    out: list[Operation] = []
+    for number, sequence in enumerate(sequences):
+        out.extend(prefixed(sequence, f"s{number}."))
+    return out

@@ -1,0 +1,251 @@
+"""Making a failing sequence short: operations first, then tasks, keys and payloads.
+
+Hypothesis shrinks what it generated itself; this shrinks any sequence, wherever it came from.  The
+test decides what counts as the same failure.  Everything is deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.renaming import renamed
+from mcptasks.strategies.json_values import JSON, Payload
+from mcptasks.strategies.operations import (
+    Abort,
+    AdvanceClock,
+    Complete,
+    Create,
+    Fail,
+    Get,
+    Operation,
+    Resolve,
+    SetInput,
+    Subscribe,
+    Tamper,
+    Unsubscribe,
+)
+
+__all__ = ["Shrinker"]
+
+Test = Callable[[Sequence[Operation]], Awaitable[Breach | None]]
+"""Runs a candidate; the breach if it still fails in the way that is looked for, else ``None``."""
+
+
+class Shrinker:
+    """Shrinks one failing sequence.
+
+    Args:
+        test: see :data:`Test`.
+        budget: how many candidates may be run.
+    """
+
+    def __init__(self, test: Test, budget: int = 1500) -> None:
+        self._test = test
+        self._left = budget
+        self._tried: set[tuple[Operation, ...]] = set()
+
+    async def shrink(self, operations: Sequence[Operation], breach: Breach) -> tuple[list[Operation], Breach]:
+        """The shortest failing sequence found, and its breach."""
+        self._best = list(operations)
+        self._breach = breach
+        self._cut()
+        while self._left > 0:
+            before = list(self._best)
+            await self._delete_chunks()
+            await self._delete_pairs()
+            await self._simplify()
+            if self._best == before:
+                break
+        await self._rename()
+        return self._best, self._breach
+
+    def _cut(self) -> None:
+        """What comes after the revealing operation proves nothing."""
+        self._best = self._best[: self._breach.index + 1]
+
+    async def _try(self, candidate: list[Operation]) -> bool:
+        key = tuple(candidate)
+        if not candidate or self._left <= 0 or key in self._tried:
+            return False
+        self._tried.add(key)
+        self._left -= 1
+        breach = await self._test(candidate)
+        if breach is None:
+            return False
+        self._best, self._breach = candidate, breach
+        self._cut()
+        return True
+
+    async def _delete_chunks(self) -> None:
+        size = max(1, len(self._best) // 2)
+        while size >= 1:
+            end = len(self._best)
+            while end > 0 and self._left > 0:
+                start = max(0, end - size)
+                if await self._try(self._best[:start] + self._best[end:]):
+                    end = min(start, len(self._best))
+                else:
+                    end = start
+            size //= 2
+
+    async def _delete_pairs(self) -> None:
+        if len(self._best) > 12:
+            return
+        again = True
+        while again and self._left > 0:
+            again = False
+            for first in range(len(self._best)):
+                for second in range(first + 1, len(self._best)):
+                    candidate = [op for i, op in enumerate(self._best) if i not in (first, second)]
+                    if await self._try(candidate):
+                        again = True
+                        break
+                if again:
+                    break
+
+    async def _simplify(self) -> None:
+        position = 0
+        while position < len(self._best) and self._left > 0:
+            progress = True
+            while progress and position < len(self._best):
+                progress = False
+                for simpler in _simpler(self._best[position]):
+                    candidate = list(self._best)
+                    candidate[position] = simpler
+                    if await self._try(candidate):
+                        progress = True
+                        break
+            position += 1
+
+    async def _rename(self) -> None:
+        for rename in (_rename_tasks, _rename_keys):
+            candidate = rename(self._best)
+            if candidate != self._best:
+                self._left = max(self._left, 1)
+                await self._try(candidate)
+
+
+def _simpler(operation: Operation) -> Iterator[Operation]:
+    match operation:
+        case Abort(inner, after):
+            yield inner
+            if after:
+                yield Abort(inner, 0)
+                yield Abort(inner, after - 1)
+            for smaller in _simpler(inner):
+                if not isinstance(smaller, (Abort, AdvanceClock, Subscribe, Tamper, Create, Unsubscribe)):
+                    yield Abort(smaller, after)
+        case Complete(task, result):
+            for value in _simpler_values(result.value):
+                yield Complete(task, value)
+        case Fail(task, error):
+            for value in _simpler_values(error.value):
+                yield Fail(task, value)
+        case SetInput(task, requests):
+            for entries in _simpler_entries(requests):
+                yield SetInput(task, entries)
+        case Resolve(task, responses):
+            for entries in _simpler_entries(responses):
+                yield Resolve(task, entries)
+        case AdvanceClock(ms):
+            for smaller in (0, 1, 1000, 60_000, ms // 2):
+                if abs(smaller) < abs(ms):
+                    yield AdvanceClock(smaller)
+        case Subscribe(as_, kind) if kind != "plain":
+            yield Subscribe(as_, "plain")
+        case Tamper(task, "given"):
+            yield Tamper(task, "returned")
+        case Get() | Create() | Unsubscribe():
+            return
+        case _:
+            return
+
+
+def _simpler_entries(entries: tuple[tuple[str, Payload], ...]) -> Iterator[tuple[tuple[str, Payload], ...]]:
+    for index in range(len(entries)):
+        yield entries[:index] + entries[index + 1 :]
+    for index, (key, body) in enumerate(entries):
+        for value in _simpler_values(body.value):
+            yield (*entries[:index], (key, Payload(value)), *entries[index + 1 :])
+
+
+_SIMPLE: tuple[JSON, ...] = ({}, {"n": 1}, {"n": 2}, "x")
+
+
+def _weight(value: JSON) -> int:
+    return len(Payload(value).text)
+
+
+def _simpler_values(value: JSON) -> Iterator[JSON]:
+    """Simpler JSON values than ``value``, simplest first; none is ``null``."""
+    weight = _weight(value)
+    for simple in _SIMPLE:
+        if value == simple:
+            return
+        if _weight(simple) < weight or weight > 40 or not isinstance(value, dict):
+            yield simple
+    if isinstance(value, dict):
+        for key in value:
+            if value[key] is not None:
+                yield value[key]
+            yield {other: item for other, item in value.items() if other != key}
+        for key, item in value.items():
+            for smaller in _simpler_parts(item):
+                yield {**value, key: smaller}
+    elif isinstance(value, list):
+        half = len(value) // 2
+        if half:
+            yield value[:half]
+            yield value[half:]
+        for index, item in enumerate(value[:8]):
+            yield value[:index] + value[index + 1 :]
+            for smaller in _simpler_parts(item):
+                yield [*value[:index], smaller, *value[index + 1 :]]
+    elif isinstance(value, str) and len(value) > 1:
+        half = len(value) // 2
+        yield value[:half]
+        yield value[half:]
+        if len(value) < 20:
+            for index in range(len(value)):
+                yield value[:index] + value[index + 1 :]
+
+
+def _simpler_parts(value: JSON) -> Iterator[JSON]:
+    if isinstance(value, (dict, list, str)) and value:
+        yield from list(_simpler_values(value))[:24]
+
+
+def _rename_tasks(operations: Sequence[Operation]) -> list[Operation]:
+    tasks: dict[str, str] = {}
+    listeners: dict[str, str] = {}
+    return [
+        renamed(
+            operation,
+            lambda name: tasks.setdefault(name, f"t{len(tasks) + 1}"),
+            lambda name: listeners.setdefault(name, f"l{len(listeners) + 1}"),
+        )
+        for operation in operations
+    ]
+
+
+def _rename_keys(operations: Sequence[Operation]) -> list[Operation]:
+    names: dict[str, str] = {}
+
+    def named(entries: tuple[tuple[str, Payload], ...]) -> tuple[tuple[str, Payload], ...]:
+        return tuple((names.setdefault(key, chr(ord("a") + len(names) % 26)), body) for key, body in entries)
+
+    out: list[Operation] = []
+    for operation in operations:
+        match operation:
+            case SetInput(task, requests):
+                out.append(SetInput(task, named(requests)))
+            case Resolve(task, responses):
+                out.append(Resolve(task, named(responses)))
+            case Abort(SetInput(task, requests), after):
+                out.append(Abort(SetInput(task, named(requests)), after))
+            case Abort(Resolve(task, responses), after):
+                out.append(Abort(Resolve(task, named(responses)), after))
+            case _:
+                out.append(operation)
+    return out if len(names) <= 26 else list(operations)

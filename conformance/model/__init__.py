@@ -1,0 +1,1 @@
+"""The pure model: which states a task may be in after what was observed."""

@@ -1,0 +1,237 @@
+"""A child process as the parent sees it: messages, a heartbeat, a deadline, a memory limit.
+
+Whatever a target does, the parent stays responsive: it reads messages with a timeout, kills the
+child's whole process group when a call hangs or memory runs away, and says in one line how it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from mcptasks.conformance.engine.beat import Beat, Position
+from mcptasks.conformance.errors import SuiteError
+from mcptasks.conformance.runner.job import Job
+from mcptasks.strategies.json_values import JSON
+
+__all__ = ["Child", "Ended"]
+
+_POLL: Final = 0.05
+_START: Final = 60.0
+"""Seconds until a child must have opened its target: imports can be slow."""
+_OUTPUT_KEPT: Final = 8192
+_MESSAGE_LIMIT: Final = 64 * 1024 * 1024
+
+
+class Ended:
+    """How a child ended when it did not end well."""
+
+    def __init__(self, how: str, words: str) -> None:
+        self.how = how
+        """``hangs``, ``exits``, ``signal`` or ``memory``."""
+        self.words = words
+        """In words, for a message: ``it called os._exit(3)``."""
+
+
+class Child:
+    """One child process at work on a job.
+
+    Args:
+        job: what it is to do.
+        memory_limit: resident bytes above which it is killed.
+        grace: seconds without a call, beyond the job's timeout, after which it is killed.
+    """
+
+    def __init__(self, job: Job, *, memory_limit: int, grace: float = 2.0) -> None:
+        self._job = job
+        self._memory_limit = memory_limit
+        self._patience = job.settings.timeout * 1.25 + grace
+        self._folder = tempfile.TemporaryDirectory(prefix="mcptasks-run-")
+        folder = Path(self._folder.name)
+        (folder / "job.json").write_text(json.dumps(job.to_json()))
+        self.beat = Beat(folder / "beat", create=True)
+        messages, writer = os.pipe()
+        os.set_blocking(messages, False)
+        self._messages = messages
+        self._buffer = b""
+        self._output: deque[bytes] = deque()
+        self._output_size = 0
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        try:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "mcptasks.conformance.runner.worker",
+                    str(folder / "job.json"),
+                    str(folder / "beat"),
+                    str(writer),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=(writer,),
+                start_new_session=True,
+                env=environment,
+            )
+        finally:
+            os.close(writer)
+        assert self._process.stdout is not None
+        os.set_blocking(self._process.stdout.fileno(), False)
+        self._started = time.monotonic()
+        self.ended: Ended | None = None
+
+    # --- messages --------------------------------------------------------------------------
+
+    def messages(self) -> Iterator[dict[str, Any] | None]:
+        """Messages as they come, ``None`` when there was none for a moment; ends with the child."""
+        quiet_since = time.monotonic()
+        last_calls = -1
+        next_memory = 0.0
+        open_pipe = True
+        while open_pipe:
+            ready, _, _ = select.select([self._messages, self._process.stdout], [], [], _POLL)
+            self._drain_output()
+            now = time.monotonic()
+            if self._messages in ready:
+                data = self._read()
+                if data is None:
+                    open_pipe = False
+                else:
+                    quiet_since = now
+                    for message in self._split(data):
+                        yield message
+                        if message.get("kind") in ("done", "failed"):
+                            self._finish()
+                            return
+            calls = self.beat.words[0]
+            if calls != last_calls:
+                last_calls, quiet_since = calls, now
+            patience = self._patience if calls or self._job.mode == "campaign" and last_calls > 0 else max(self._patience, _START)
+            if now - quiet_since > patience:
+                self.ended = Ended("hangs", f"a call was still under way after {self._job.settings.timeout:g} s")
+                self.kill()
+                return
+            if now >= next_memory:
+                next_memory = now + 0.1
+                if self._resident() > self._memory_limit:
+                    self.ended = Ended("memory", f"the process grew above {self._memory_limit // 2**20} MiB of memory")
+                    self.kill()
+                    return
+            yield None
+        self._finish()
+
+    def _read(self) -> bytes | None:
+        try:
+            data = os.read(self._messages, 1 << 16)
+        except BlockingIOError:
+            return b""
+        return data or None
+
+    def _split(self, data: bytes) -> list[dict[str, Any]]:
+        self._buffer += data
+        if len(self._buffer) > _MESSAGE_LIMIT:
+            raise SuiteError("a message from the child process is too long")
+        *lines, self._buffer = self._buffer.split(b"\n")
+        out = []
+        for line in lines:
+            # A target may write to any descriptor: what is no message is dropped.
+            with contextlib.suppress(ValueError):
+                message = json.loads(line)
+                if isinstance(message, dict) and isinstance(message.get("kind"), str):
+                    out.append(message)
+        return out
+
+    def _drain_output(self) -> None:
+        assert self._process.stdout is not None
+        for _ in range(64):
+            try:
+                data = os.read(self._process.stdout.fileno(), 1 << 16)
+            except (BlockingIOError, ValueError):
+                return
+            if not data:
+                return
+            self._output.append(data)
+            self._output_size += len(data)
+            while self._output_size - len(self._output[0]) > _OUTPUT_KEPT:
+                self._output_size -= len(self._output.popleft())
+
+    @property
+    def output(self) -> str:
+        """The end of what the target printed, escaped so that it is safe to show."""
+        text = b"".join(self._output)[-_OUTPUT_KEPT:].decode("utf-8", "backslashreplace")
+        return "".join(c if c == "\n" or (c.isascii() and c.isprintable()) else c.encode("unicode_escape").decode() for c in text)
+
+    def _resident(self) -> int:
+        try:
+            process = psutil.Process(self._process.pid)
+            total: int = process.memory_info().rss
+        except psutil.Error:
+            return 0
+        return total
+
+    # --- the end ---------------------------------------------------------------------------
+
+    @property
+    def position(self) -> Position:
+        """What it was doing, by its own counters."""
+        return Position(self.beat)
+
+    def _finish(self) -> None:
+        try:
+            code = self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            code = self._process.returncode
+        self._drain_output()
+        if self.ended is None and code != 0:
+            self.ended = _ended_by(code)
+        elif self.ended is None and code == 0:
+            self.ended = Ended("exits", "it ended the process with exit code 0")
+
+    def kill(self) -> None:
+        """End the child and everything that it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5.0)
+        self._drain_output()
+
+    def close(self) -> None:
+        """Kill what is left and release everything."""
+        self.kill()
+        with contextlib.suppress(OSError):
+            os.close(self._messages)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self.beat.close()
+        self._folder.cleanup()
+
+
+def _ended_by(code: int) -> Ended:
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        return Ended("signal", f"the process was killed by {name}")
+    return Ended("exits", f"it ended the process with exit code {code}")
+
+

@@ -1,0 +1,1 @@
+"""Targets: what is checked, and how it is opened."""

@@ -1,0 +1,108 @@
+"""From what the user named to a source of stores, and what that source offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcptasks.conformance.adapters import Adapter, AdapterError, find_adapter
+from mcptasks.conformance.engine.interpreter import Interpreter
+from mcptasks.conformance.engine.plan import Features
+from mcptasks.conformance.errors import UsageError
+from mcptasks.conformance.model.automaton import Automaton
+from mcptasks.conformance.targets.importing import load_attribute
+from mcptasks.conformance.targets.store import StoreOptions, StoreSource
+from mcptasks.strategies.json_values import JSON
+from mcptasks.strategies.operations import Create
+
+__all__ = ["Offer", "load_source", "probe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a target offers, and why it does not offer the rest."""
+
+    features: Features
+    reasons: dict[str, str]
+    """For a need of the catalogue that is not offered: why."""
+    not_applicable: dict[str, str]
+    """Globs of requirements that an adapter cannot express, with its reason."""
+
+
+def load_source(store: str, arguments: Mapping[str, JSON] | None = None, adapter: str | None = None) -> tuple[StoreSource, Adapter | None]:
+    """The source of stores that ``--store``, ``--store-arg`` and ``--adapter`` name.
+
+    Raises:
+        UsageError: something of it cannot be found or does not fit.
+    """
+    found: Any = load_attribute(store)
+    chosen: Adapter | None = None
+    exempt: frozenset[str] = frozenset()
+    if adapter is not None:
+        try:
+            chosen = find_adapter(adapter)
+        except AdapterError as error:
+            raise UsageError(str(error)) from error
+        found = chosen.factory(found)
+        exempt = chosen.missing_methods
+    return StoreSource(found, store, dict(arguments or {}), exempt), chosen
+
+
+def source_of(factory: Callable[..., Any] | object, name: str) -> StoreSource:
+    """A source for a class, factory or instance at hand."""
+    return StoreSource(factory, name)
+
+
+async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
+    """Open a store once with everything and see what it honours.
+
+    Raises:
+        UsageError: it is no store.
+        TargetUnusableError: it cannot be opened, or cannot create a task.
+    """
+    accepts = source.accepts
+    reasons: dict[str, str] = {}
+    features = Features(
+        input_requests=adapter is None or "set_input_requests" not in adapter.missing_methods,
+        renewable=not source.is_instance,
+        well_formed=adapter is not None and adapter.payloads != "any",
+    )
+    clock = "clock" in accepts
+    ttl = "default_ttl_ms" in accepts
+    if source.is_instance:
+        reasons["clock"] = reasons["ttl"] = "an instance was given, not a factory that takes keywords"
+    if not clock:
+        reasons.setdefault("clock", "the factory has no parameter 'clock'")
+    if not ttl:
+        reasons.setdefault("ttl", "the factory has no parameter 'default_ttl_ms'")
+    if "location" not in accepts:
+        reasons["second-instance"] = "the factory has no parameter 'location'"
+    if clock or ttl:
+        store = await source.open(StoreOptions(clock=clock, ttl=ttl, default_ttl_ms=60_000))
+        try:
+            interpreter = Interpreter(store, Automaton())
+            await interpreter.run([Create("t1")])
+            task = interpreter.tasks.get("t1")
+            if task is not None:
+                if clock and interpreter.times.clock_ignored:
+                    clock = False
+                    reasons["clock"] = "the factory takes 'clock' and does not use it"
+                if ttl and task.ttl_ms != 60_000:
+                    ttl = False
+                    reasons["ttl"] = "the factory takes 'default_ttl_ms' and its tasks have another ttl"
+        finally:
+            await store.close()
+    else:
+        await (await source.open(StoreOptions())).close()
+    return Offer(
+        Features(
+            clock=clock,
+            ttl=ttl,
+            input_requests=features.input_requests,
+            renewable=features.renewable,
+            well_formed=features.well_formed,
+        ),
+        reasons,
+        dict(adapter.not_applicable) if adapter is not None else {},
+    )

@@ -1,0 +1,254 @@
+"""Task stores of revision 2026-07-28 as targets: how one is opened, checked for shape and closed."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mcptasks.conformance.errors import TargetUnusableError, UsageError
+from mcptasks.conformance.targets.clock import SuiteClock
+from mcptasks.conformance.targets.records import describe_error
+from mcptasks.strategies.json_values import JSON
+
+__all__ = ["OPTIONAL_METHODS", "REQUIRED_METHODS", "OpenStore", "StoreOptions", "StoreSource", "not_a_store"]
+
+REQUIRED_METHODS: Final[dict[str, int]] = {
+    "create_task": 0,
+    "get_task": 1,
+    "set_input_requests": 2,
+    "resolve_input_requests": 2,
+    "set_cancelled": 1,
+    "set_completed": 2,
+    "set_failed": 2,
+    "on_input_response": 1,
+}
+"""Methods of the protocol and how many arguments each takes."""
+
+OPTIONAL_METHODS: Final[dict[str, int]] = {"close": 0}
+
+FACTORY_KEYWORDS: Final = ("clock", "default_ttl_ms", "location")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """Which factory keywords a store is opened with."""
+
+    clock: bool = False
+    """Inject a clock that the suite moves."""
+    ttl: bool = False
+    """Pass ``default_ttl_ms``."""
+    default_ttl_ms: int | None = None
+
+    def to_json(self) -> dict[str, JSON]:
+        """The form that findings and replay files carry."""
+        out: dict[str, JSON] = {}
+        if self.clock:
+            out["clock"] = True
+        if self.ttl:
+            out["default_ttl_ms"] = self.default_ttl_ms
+        return out
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, JSON]) -> StoreOptions:
+        """The options that :meth:`to_json` wrote.
+
+        Raises:
+            ValueError: an unknown member or one of the wrong type.
+        """
+        unknown = set(value) - {"clock", "default_ttl_ms"}
+        if unknown:
+            raise ValueError(f"unknown store option {sorted(unknown)[0]!r}")
+        ttl = value.get("default_ttl_ms")
+        if ttl is not None and (not isinstance(ttl, int) or isinstance(ttl, bool)):
+            raise ValueError("store option 'default_ttl_ms' must be an integer or null")
+        return cls(clock=bool(value.get("clock", False)), ttl="default_ttl_ms" in value, default_ttl_ms=ttl)
+
+
+def _missing_methods(store: object, names: Mapping[str, int]) -> list[str]:
+    missing = []
+    for name in names:
+        try:
+            present = callable(getattr(store, name, None))
+        except BaseException:
+            present = False
+        if not present:
+            missing.append(name)
+    return missing
+
+
+def _wrong_signature(store: object, names: Mapping[str, int]) -> str | None:
+    for name, count in names.items():
+        method = getattr(store, name)
+        try:
+            inspect.signature(method).bind(*[None] * count)
+        except TypeError:
+            return f"{name} must take {count} positional argument{'' if count == 1 else 's'}, but is {name}{_signature(method)}"
+        except ValueError:
+            continue  # built in C, tells no signature
+    return None
+
+
+def _signature(method: Callable[..., Any]) -> str:
+    try:
+        return str(inspect.signature(method))
+    except (TypeError, ValueError):
+        return "(…)"
+
+
+def not_a_store(store: object, exempt: frozenset[str] = frozenset()) -> str | None:
+    """Why ``store`` is no store of the protocol, or ``None``.
+
+    ``exempt`` names methods that an adapter declares it cannot map.
+    """
+    names = {name: count for name, count in REQUIRED_METHODS.items() if name not in exempt}
+    missing = _missing_methods(store, names)
+    if missing:
+        return f"{type(store).__name__} lacks {', '.join(missing)}"
+    return _wrong_signature(store, names)
+
+
+class OpenStore:
+    """One opened store with its methods looked up once, and everything that closing it takes."""
+
+    def __init__(self, store: Any, clock: SuiteClock | None, options: StoreOptions, stack: AsyncExitStack) -> None:
+        self.store = store
+        self.clock = clock
+        self.options = options
+        self._stack = stack
+        for name in REQUIRED_METHODS:
+            method = getattr(store, name, None)
+            setattr(self, name, method if callable(method) else None)
+
+    create_task: Callable[..., Any]
+    get_task: Callable[..., Any]
+    set_input_requests: Callable[..., Any] | None
+    resolve_input_requests: Callable[..., Any] | None
+    set_cancelled: Callable[..., Any]
+    set_completed: Callable[..., Any]
+    set_failed: Callable[..., Any]
+    on_input_response: Callable[..., Any] | None
+
+    async def close(self) -> None:
+        """Close the store; what closing raises is no finding and is dropped."""
+        try:
+            await self._stack.aclose()
+        except BaseException:
+            pass
+
+
+async def _resolved(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
+
+
+@dataclass(slots=True)
+class StoreSource:
+    """Where stores come from: a class, factory or instance, with arguments and an adapter.
+
+    Every :meth:`open` makes a new store, except when an instance was given: then there is only one.
+    """
+
+    factory: Any
+    name: str
+    arguments: Mapping[str, JSON] = field(default_factory=dict)
+    exempt: frozenset[str] = frozenset()
+    """Methods that an adapter declares it cannot map."""
+    _accepts: frozenset[str] | None = None
+
+    @property
+    def is_instance(self) -> bool:
+        """Whether there is one store only, which cannot be renewed."""
+        return not callable(self.factory)
+
+    @property
+    def accepts(self) -> frozenset[str]:
+        """The factory keywords that are named parameters; ``**kwargs`` does not count."""
+        if self._accepts is None:
+            self._accepts = frozenset() if self.is_instance else self._named_parameters()
+        return self._accepts
+
+    def _named_parameters(self) -> frozenset[str]:
+        try:
+            parameters = inspect.signature(self.factory).parameters.values()
+        except (TypeError, ValueError):
+            return frozenset()
+        named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        return frozenset(named) & frozenset(FACTORY_KEYWORDS)
+
+    @property
+    def _needs_location(self) -> bool:
+        """Whether the factory cannot be called without ``location``; else it is left out."""
+        if "location" not in self.accepts:
+            return False
+        parameter = inspect.signature(self.factory).parameters["location"]
+        return parameter.default is inspect.Parameter.empty
+
+    async def open(self, options: StoreOptions) -> OpenStore:
+        """Open a store.
+
+        Raises:
+            UsageError: what came is no store, or the factory does not take the arguments.
+            TargetUnusableError: the factory raises.
+        """
+        clock = SuiteClock() if options.clock and "clock" in self.accepts else None
+        keywords: dict[str, Any] = dict(self.arguments)
+        if clock is not None:
+            keywords["clock"] = clock
+        if options.ttl and "default_ttl_ms" in self.accepts:
+            keywords["default_ttl_ms"] = options.default_ttl_ms
+        stack = AsyncExitStack()
+        if (
+            "location" in self.accepts
+            and "location" not in keywords
+            and getattr(self.factory, "location_required", False)
+        ):
+            folder = tempfile.mkdtemp(prefix="mcptasks-")
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            keywords["location"] = folder
+        try:
+            store = await self._make(keywords, stack)
+        except (UsageError, TargetUnusableError):
+            raise
+        except BaseException as error:
+            await stack.aclose()
+            if isinstance(error, TypeError) and not self._binds(keywords):
+                raise UsageError(
+                    f"{self.name}: the factory cannot be called like this: {describe_error(error)}; pass what it needs with --store-arg name=JSON"
+                ) from error
+            raise TargetUnusableError(f"{self.name}: opening the store raises {describe_error(error)}") from error
+        problem = not_a_store(store, self.exempt)
+        if problem is not None:
+            await stack.aclose()
+            raise UsageError(f"{self.name} is no task store of revision 2026-07-28: {problem}")
+        close = getattr(store, "close", None)
+        if callable(close) and not self.is_instance:
+
+            async def closing() -> None:
+                await _resolved(close())
+
+            stack.push_async_callback(closing)
+        return OpenStore(store, clock, options, stack)
+
+    def _binds(self, keywords: Mapping[str, Any]) -> bool:
+        try:
+            inspect.signature(self.factory).bind(**keywords)
+        except TypeError:
+            return False
+        except ValueError:
+            return True
+        return True
+
+    async def _make(self, keywords: Mapping[str, Any], stack: AsyncExitStack) -> Any:
+        if self.is_instance:
+            return self.factory
+        made = await _resolved(self.factory(**keywords))
+        if not hasattr(made, "create_task"):
+            if hasattr(made, "__aenter__"):
+                return await stack.enter_async_context(made)
+            if hasattr(made, "__enter__"):
+                return stack.enter_context(made)
+        return made
