@@ -42,8 +42,6 @@ def test_discover_and_tools_are_of_their_models(client: Client) -> None:
     listed = client.result("tools/list", {})
     messages.ListToolsResult.model_validate(listed)
     assert [tool["name"] for tool in listed["tools"]] == [
-        "task_open",
-        "task_step",
         "greet",
         "slow_compute",
         "failing_job",
@@ -51,6 +49,8 @@ def test_discover_and_tools_are_of_their_models(client: Client) -> None:
         "confirm_delete",
         "multi_input",
         "test_tool_with_task",
+        "task_open",
+        "task_step",
     ]
     refused(client, -32602, "tools/list", {"cursor": "x"})
 

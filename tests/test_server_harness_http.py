@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +18,7 @@ from harness_client import Client, RefusedError, message, meta
 
 from mcptasks.conformance.errors import TargetUnusableError, UsageError
 from mcptasks.conformance.wire import header_values, names
-from mcptasks.fixtures.server import HarnessOptions, ServerHandle, start_server
+from mcptasks.fixtures.server import HarnessOptions, ServerHandle, serve, start_server
 from mcptasks.fixtures.stores import MemoryTaskStore
 
 
@@ -284,3 +287,24 @@ def test_closing_frees_the_port_and_closes_the_store_once() -> None:
     assert len(closed) == 1
     with pytest.raises(httpx.ConnectError):
         client.http.post(handle.url)
+
+
+def test_serving_in_the_foreground_ends_without_a_word() -> None:
+    program = (
+        "from mcptasks.fixtures.server import serve\n"
+        "from mcptasks.fixtures.stores import MemoryTaskStore\n"
+        "serve(MemoryTaskStore, on_ready=lambda url: print(url, flush=True))\n"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", program], stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        client = Client(process.stdout.readline().strip())
+        assert client.open()
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=20)
+    assert (process.returncode, out, error) == (0, "", "")
+
+
+def test_a_store_that_does_not_open_ends_serving() -> None:
+    with pytest.raises(UsageError, match="lacks"):
+        serve(object)

@@ -1,4 +1,4 @@
-"""The official conformance suite of MCP against the reference server: all of its tasks scenarios pass.
+"""The official conformance suite of MCP against the reference server: all of its tasks scenarios pass, and core ones.
 
 It comes from npm, so this runs only where a folder for it is named: ``tox -e peer``.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from mcptasks.conformance.wire.names import VERSION
 from mcptasks.fixtures.server import HarnessOptions, ServerHandle, start_server
 from mcptasks.fixtures.stores import MemoryTaskStore
 
@@ -31,6 +32,8 @@ SCENARIOS = (
     "tasks-status-notifications",
     "tasks-wire-fields",
 )
+CORE = ("dns-rebinding-protection", "http-header-validation", "tools-list")
+"""What it has on the core protocol and asks for no tool of its own."""
 WITHOUT_CHECKS = {"tasks-status-notifications"}
 
 pytestmark = [
@@ -68,9 +71,11 @@ def test_the_scenarios_are_all_there_are(official_suite: list[str]) -> None:
     assert sorted(set(re.findall(r"\btasks-[\w-]+", listed))) == list(SCENARIOS)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", SCENARIOS + CORE)
 def test_passes(official_suite: list[str], server: ServerHandle, scenario: str, tmp_path: Path) -> None:
     command = [*official_suite, "server", "--url", server.url, "--scenario", scenario]
+    if scenario in CORE:
+        command += ["--spec-version", VERSION]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     output = done.stdout + done.stderr
     assert done.returncode == 0, output
