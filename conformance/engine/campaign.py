@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from mcptasks.conformance.engine.beat import Beat
@@ -344,6 +344,8 @@ class Campaign:
         replay = self._replayer(breach)
         try:
             found = await Investigator(replay, self.known).investigate(operations, breach, options, history)
+            if found is not None and found.breach.aspect == "missing":
+                found = await self._waited_for(found)
         finally:
             self._beat.investigating(False)
             self._beat.words[0] = calls  # what proof costs is not charged to the budget
@@ -383,6 +385,20 @@ class Campaign:
                     await watchdog.stop()
 
         return replay
+
+    async def _waited_for(self, found: Confirmed) -> Confirmed | None:
+        """Shrinking waits only briefly for events; the finding has to stand with the whole deadline."""
+        breach = await replay_once(
+            self._source,
+            found.operations,
+            found.options,
+            known=self.known,
+            settle=self._settings.settle,
+            beat=self._beat,
+        )
+        if breach is None or breach.fingerprint != found.breach.fingerprint:
+            return None
+        return replace(found, breach=breach)
 
     async def _unconfirmed(
         self,

@@ -482,20 +482,15 @@ class Interpreter:
                 aspect = "appears"
             else:
                 aspect = self._misfit(task, state.status, state.payload, tuple(state.pending), status, record)
-            if (
-                aspect == "status"
-                and state.expired
-                and state.status in LIVE
-                and status == FAILED
-                and _only_error(record)
-            ):
-                # After its ttl a server may mark a live task failed, with an error of its own.
-                return self._expired_to_failed(task, state, record)
             if not aspect:
                 fits.append(index)
             elif not nearest or nearest in ("appears", "status"):
                 nearest = aspect
         if not fits:
+            if status == FAILED and _only_error(record):
+                for state, _ in node.states:
+                    if state.expired and state.status in LIVE:
+                        return self._expired_to_failed(task, state, record)
             self._wrong_read(task, node, cause, nearest, record, status)
         if node.expired:
             self.times.expired_choice(task, "still there")
@@ -504,13 +499,15 @@ class Interpreter:
         return self.automaton.narrow(node, fits)
 
     def _expired_to_failed(self, task: TrackedTask, state: TaskState, record: Record) -> Node:
+        """After its ttl a live task may be marked failed, with an error of the store's own."""
         self.times.expired_choice(task, "marked failed")
         try:
             payload = task.body_number(Payload(record.error))
         except ValueError:
             task.unjudged = True
             payload = -1
-        return self.automaton.start(state._replace(status=FAILED, payload=payload))
+        pending = state.pending if record.input_requests else frozenset()
+        return self.automaton.start(state._replace(status=FAILED, payload=payload, pending=pending))
 
     @staticmethod
     def _misfit(

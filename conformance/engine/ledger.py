@@ -143,9 +143,12 @@ class Ledger:
                     "the id of the task whose request was answered",
                 )
             return
+        if task.unjudged:
+            return
         key = event.request_id
         dues = self._dues.get((id(listener), task.id, key), []) if isinstance(key, str) else []
-        for due in dues:
+        # The one that is waited for comes first, then that of the operation under way.
+        for due in sorted(dues, key=lambda item: (not item.wanted, item.index != arrival.index)):
             if not due.count and due.response.matches(event.response):
                 due.count = 1
                 self._look(arrival, task, due)

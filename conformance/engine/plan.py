@@ -38,6 +38,8 @@ class Features:
     ttl: bool = False
     input_requests: bool = True
     renewable: bool = True
+    asynchronous: bool = True
+    """Whether any method can be cancelled while it runs."""
     well_formed: bool = False
     """Only payloads that are valid for their role may be given (an adapter may not hold others)."""
 

@@ -71,12 +71,15 @@ _RESOLVE_ROWS: Final = {
 def _resolve(row: str, state: str, aspect: str, expected: str) -> str:
     if state in TERMINAL:
         return "store.resolve.terminal-inert"
-    if aspect == "return":
+    if aspect == "return" and row != "resolve-raising":
         return "store.resolve.unknown-key" if row == "resolve-mixed" else _RESOLVE_ROWS[row]
     if aspect in ("stray", "payload"):
         return "store.misc.payload-status"
     if aspect == "pending-body":
         return "store.input.body-verbatim"
+    if row == "resolve-raising":
+        # Whether the listener's exception comes through is open; that the state is updated is not.
+        return "store.event.handler-error"
     if aspect in ("status", "life"):
         if row == "resolve-empty":
             return "store.misc.status-pending"

@@ -189,6 +189,8 @@ def classify(state: TaskState, call: Call) -> str:
             return "set-pending"
         return "set-answered" if keys & state.answered else "set-new"
     matched = keys & pending
+    if matched and call.may_raise and state.status in LIVE:
+        return "resolve-raising"
     if not matched:
         return "resolve-answered" if keys <= state.answered else "resolve-unknown"
     if keys - pending:

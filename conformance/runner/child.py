@@ -25,7 +25,6 @@ import psutil
 from mcptasks.conformance.engine.beat import Beat, Position
 from mcptasks.conformance.errors import SuiteError
 from mcptasks.conformance.runner.job import Job
-from mcptasks.strategies.json_values import JSON
 
 __all__ = ["Child", "Ended"]
 
@@ -120,7 +119,11 @@ class Child:
             calls = self.beat.words[0]
             if calls != last_calls:
                 last_calls, quiet_since = calls, now
-            patience = self._patience if calls or self._job.mode == "campaign" and last_calls > 0 else max(self._patience, _START)
+            patience = (
+                self._patience
+                if calls or (self._job.mode == "campaign" and last_calls > 0)
+                else max(self._patience, _START)
+            )
             if now - quiet_since > patience:
                 self.ended = Ended("hangs", f"a call was still under way after {self._job.settings.timeout:g} s")
                 self.kill()
@@ -173,7 +176,9 @@ class Child:
     def output(self) -> str:
         """The end of what the target printed, escaped so that it is safe to show."""
         text = b"".join(self._output)[-_OUTPUT_KEPT:].decode("utf-8", "backslashreplace")
-        return "".join(c if c == "\n" or (c.isascii() and c.isprintable()) else c.encode("unicode_escape").decode() for c in text)
+        return "".join(
+            c if c == "\n" or (c.isascii() and c.isprintable()) else c.encode("unicode_escape").decode() for c in text
+        )
 
     def _resident(self) -> int:
         try:
@@ -233,5 +238,3 @@ def _ended_by(code: int) -> Ended:
             name = f"signal {-code}"
         return Ended("signal", f"the process was killed by {name}")
     return Ended("exits", f"it ended the process with exit code {code}")
-
-

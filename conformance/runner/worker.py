@@ -99,7 +99,14 @@ def main(arguments: list[str]) -> int:
     except ConformanceError as error:
         pipe({"kind": "failed", "exit_code": error.exit_code, "message": str(error)})
     except BaseException as error:
-        pipe({"kind": "failed", "exit_code": 5, "message": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()})
+        pipe(
+            {
+                "kind": "failed",
+                "exit_code": 5,
+                "message": f"{type(error).__name__}: {error}",
+                "traceback": traceback.format_exc(),
+            }
+        )
     # Not through the interpreter's shutdown: threads or exit handlers of the target could hang it.
     sys.stdout.flush()
     sys.stderr.flush()

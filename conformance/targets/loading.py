@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from mcptasks.conformance.engine.plan import Features
 from mcptasks.conformance.errors import UsageError
 from mcptasks.conformance.model.automaton import Automaton
 from mcptasks.conformance.targets.importing import load_attribute
-from mcptasks.conformance.targets.store import StoreOptions, StoreSource
+from mcptasks.conformance.targets.store import REQUIRED_METHODS, StoreOptions, StoreSource
 from mcptasks.strategies.json_values import JSON
 from mcptasks.strategies.operations import Create
 
@@ -30,7 +31,9 @@ class Offer:
     """Globs of requirements that an adapter cannot express, with its reason."""
 
 
-def load_source(store: str, arguments: Mapping[str, JSON] | None = None, adapter: str | None = None) -> tuple[StoreSource, Adapter | None]:
+def load_source(
+    store: str, arguments: Mapping[str, JSON] | None = None, adapter: str | None = None
+) -> tuple[StoreSource, Adapter | None]:
     """The source of stores that ``--store``, ``--store-arg`` and ``--adapter`` name.
 
     Raises:
@@ -93,14 +96,18 @@ async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
                     reasons["ttl"] = "the factory takes 'default_ttl_ms' and its tasks have another ttl"
         finally:
             await store.close()
-    else:
-        await (await source.open(StoreOptions())).close()
+    store = await source.open(StoreOptions())
+    asynchronous = any(inspect.iscoroutinefunction(getattr(store, name)) for name in REQUIRED_METHODS)
+    await store.close()
+    if not asynchronous:
+        reasons["abort"] = "its methods are plain def"
     return Offer(
         Features(
             clock=clock,
             ttl=ttl,
             input_requests=features.input_requests,
             renewable=features.renewable,
+            asynchronous=asynchronous,
             well_formed=features.well_formed,
         ),
         reasons,

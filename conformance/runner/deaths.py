@@ -1,0 +1,145 @@
+"""When a target ends or hangs its process: which operation did it, and the shortest sequence that does.
+
+The child is gone, so the parent works from the counters that it left: it makes the sequence again
+from the plan, runs it in further children, and shrinks it there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mcptasks.conformance.engine.beat import Position
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.plan import BATCH, Plan, named
+from mcptasks.conformance.engine.shrink import Shrinker
+from mcptasks.conformance.runner.child import Child, Ended
+from mcptasks.conformance.runner.job import Job
+from mcptasks.conformance.targets.store import StoreOptions
+from mcptasks.strategies.operations import (
+    AdvanceClock,
+    Create,
+    Operation,
+    OperationError,
+    sequence_from_json,
+    sequence_to_json,
+)
+
+__all__ = ["Death", "UnderWay", "solve", "under_way"]
+
+_TRIES: Final = {"hangs": 12, "exits": 40, "signal": 40, "memory": 8}
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """What a child was running."""
+
+    operations: list[Operation]
+    """Up to the call that did not come back."""
+    options: StoreOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """A confirmed death with its shortest sequence."""
+
+    operations: list[Operation]
+    options: StoreOptions
+    ended: Ended
+
+    @property
+    def operation(self) -> str:
+        """The name of the operation that does it."""
+        names = named(self.operations[-1]) - {"abort"} if self.operations else set()
+        return next(iter(names), "create")
+
+
+def under_way(position: Position, plan: Plan) -> UnderWay | None:
+    """The sequence that was under way, as far as it had come; ``None`` if it cannot be told."""
+    explicit = position.explicit
+    if explicit is not None:
+        try:
+            operations = list(sequence_from_json(explicit.get("operations")))
+            options = StoreOptions.from_json(explicit.get("options") or {})
+        except (OperationError, ValueError, AttributeError):
+            return None
+        return UnderWay(_cut(operations, position.in_sequence), options)
+    if not 0 <= position.phase < len(plan.phases):
+        return None
+    phase = plan.phases[position.phase]
+    if phase.kind == "ids":
+        return UnderWay([Create("t1")], StoreOptions())
+    if phase.kind == "random":
+        operations = plan.random_sequence(position.sequence)
+        return UnderWay(_cut(operations, position.in_sequence), plan.options(position.sequence // BATCH))
+    if phase.kind == "exhaustive" and phase.alphabet is not None:
+        number = position.sequence
+        for depth in phase.depths:
+            for word in phase.alphabet.words_of(depth):
+                if number == 0:
+                    operations = phase.alphabet.operations(word)
+                    return UnderWay(_cut(operations, position.in_sequence), phase.alphabet.options)
+                number -= 1
+    return None
+
+
+def _cut(operations: Sequence[Operation], calls: int) -> list[Operation]:
+    """The operations up to the one that makes call number ``calls``; one more, as a margin, at the end."""
+    made = 0
+    for index, operation in enumerate(operations):
+        if not isinstance(operation, AdvanceClock):
+            made += 1
+        if made >= max(1, calls):
+            return list(operations[: index + 1])
+    return list(operations)
+
+
+def _dies(job: Job, operations: Sequence[Operation], options: StoreOptions, memory_limit: int) -> Ended | None:
+    child = Child(
+        replace(job, mode="replay", operations=sequence_to_json(operations), store_options=options.to_json()),
+        memory_limit=memory_limit,
+        grace=0.5,
+    )
+    try:
+        for message in child.messages():
+            if message is None:
+                continue
+            if message["kind"] == "replayed":
+                found = message.get("breach")
+                if isinstance(found, dict) and found.get("requirement") == "store.misc.call-ends":
+                    return Ended("hangs", str(found.get("actual")))
+                return None
+            if message["kind"] == "failed":
+                return None
+        return child.ended
+    finally:
+        child.close()
+
+
+def solve(job: Job, running: UnderWay, ended: Ended, memory_limit: int) -> Death | None:
+    """Run it again in a child of its own; if it dies again, shrink it.  ``None`` if it does not."""
+    if ended.how == "hangs":
+        quick = replace(job.settings, timeout=min(job.settings.timeout, 2.0))
+        job = replace(job, settings=quick)
+    first = _dies(job, running.operations, running.options, memory_limit)
+    if first is None:
+        return None
+    latest = first
+
+    async def test(candidate: Sequence[Operation]) -> Breach | None:
+        nonlocal latest
+        died = _dies(job, candidate, running.options, memory_limit)
+        if died is None or died.how != first.how:
+            return None
+        latest = died
+        return _breach(candidate, died)
+
+    shrinker = Shrinker(test, _TRIES[ended.how])
+    operations, _ = asyncio.run(shrinker.shrink(running.operations, _breach(running.operations, first)))
+    return Death(operations, running.options, latest)
+
+
+def _breach(operations: Sequence[Operation], ended: Ended) -> Breach:
+    return Breach("store.misc.call-ends", "", "", "any", "life", ended.words, "", ended.words, len(operations) - 1)

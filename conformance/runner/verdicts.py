@@ -1,0 +1,89 @@
+"""From counts, choices and findings to a verdict on every requirement.  Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Final
+
+from mcptasks.conformance.catalogue import NEEDS, Need, Requirement
+from mcptasks.conformance.events import Finding, RequirementResult
+
+__all__ = ["Learned", "results"]
+
+_LATER: Final[dict[str, str]] = {
+    "concurrency": "needs calls that overlap; this version drives one caller",
+    "second-instance": "needs a second instance on the same data; this version opens one",
+}
+"""Needs that the suite itself does not meet yet: what they are for is not exercised, whatever the target offers."""
+
+
+@dataclass(slots=True)
+class Learned:
+    """What the runs against one target have shown."""
+
+    exercised: Counter[str] = field(default_factory=Counter)
+    choices: Counter[tuple[str, str]] = field(default_factory=Counter)
+    coverage: Counter[tuple[str, str]] = field(default_factory=Counter)
+    repeated: Counter[str] = field(default_factory=Counter)
+    operations: int = 0
+    examples: int = 0
+    offered: frozenset[Need] = frozenset()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """For a need that is not offered: why."""
+    not_applicable: Mapping[str, str] = field(default_factory=dict)
+    """Globs of requirements that an adapter cannot express, and why."""
+
+
+def _inapplicable(requirement: Requirement, learned: Learned) -> str | None:
+    for glob, reason in learned.not_applicable.items():
+        if fnmatchcase(requirement.id, glob):
+            return reason
+    for need in requirement.missing(learned.offered):
+        if need in learned.reasons:
+            return learned.reasons[need]
+        if need not in _LATER:
+            return f"needs {NEEDS[need]}"
+    if requirement.verdict == "none":
+        return f"cannot be observed: {requirement.observable.why}"
+    return None
+
+
+def _choices(requirement: str, learned: Learned) -> list[tuple[str, int]]:
+    return [(label, count) for (name, label), count in learned.choices.most_common() if name == requirement and count]
+
+
+def results(
+    requirements: Iterable[Requirement], learned: Learned, findings: Sequence[Finding]
+) -> list[RequirementResult]:
+    """The verdict on each requirement, in the order given."""
+    by_requirement: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_requirement.setdefault(finding.requirement, []).append(finding)
+    out: list[RequirementResult] = []
+    for requirement in requirements:
+        found = by_requirement.get(requirement.id, [])
+        choices = _choices(requirement.id, learned)
+        exercised = learned.exercised[requirement.id] + sum(count for _, count in choices)
+        told = "; ".join(f"{label} ({count:,} times)" for label, count in choices)
+        if found:
+            failed = [item for item in found if item.verdict == "fail"]
+            reason = (failed or found)[0].message
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            verdict = "fail" if failed else "warn"
+            out.append(
+                RequirementResult(requirement.id, requirement.level, verdict, max(exercised, len(found)), reason + more)
+            )  # type: ignore[arg-type]
+            continue
+        why = _inapplicable(requirement, learned)
+        if why is not None:
+            out.append(RequirementResult(requirement.id, requirement.level, "not_applicable", 0, why))
+        elif exercised and (requirement.verdict != "accept" or choices):
+            out.append(RequirementResult(requirement.id, requirement.level, "pass", exercised, told))
+        else:
+            later = next((_LATER[need] for need in requirement.missing(learned.offered) if need in _LATER), None)
+            reason = later or "no operation of this run put it at risk"
+            out.append(RequirementResult(requirement.id, requirement.level, "not_exercised", 0, reason))
+    return out
