@@ -334,6 +334,11 @@ def test_factories_open_a_store_of_the_protocol(entry: Fault | Variant) -> None:
 
 
 @pytest.mark.parametrize("entry", FAULTS, ids=names(FAULTS))
+def test_faults_name_the_keywords_of_the_factory(entry: Fault) -> None:
+    assert {"clock", "default_ttl_ms"} <= set(inspect.signature(entry.open_store).parameters)
+
+
+@pytest.mark.parametrize("entry", FAULTS, ids=names(FAULTS))
 def test_counterexamples_reveal_with_their_last_operation(entry: Fault) -> None:
     if entry.name in DEADLY | UNSEEN:
         pytest.skip("cannot be seen from within")
