@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 from harness_client import ASK, Client, RefusedError
 
+from mcptasks.conformance.wire.messages import FailedTask
 from mcptasks.fixtures.server import HarnessOptions, start_server
 from mcptasks.fixtures.stores import MemoryTaskStore, TaskRecord
 
@@ -147,8 +148,7 @@ def test_what_the_store_raises_is_an_internal_error() -> None:
             client.step(task_id, "complete", result=DONE)
         assert failure.value.code == -32603
         assert "broken" in failure.value.error["message"]
-        client.step(task_id, "fail", error={"code": 1, "message": "x"})
-        assert client.step(task_id, "complete", result=DONE)["applied"] is False
+        assert client.step("unknown", "complete", result=DONE)["applied"] is False
 
 
 class WrongKey(MemoryTaskStore):
@@ -186,3 +186,17 @@ def test_without_events_the_rest_still_works() -> None:
         client.step(task_id, "request_input", requests={"a": ASK})
         client.task("update", task_id, inputResponses={"a": {"action": "cancel"}})
         assert client.step(task_id, "complete", result=DONE) == {"applied": True, "answers": {}}
+
+
+class ToFloats(MemoryTaskStore):
+    """Keeps every number as a float, which JSON does not tell apart."""
+
+    async def set_failed(self, task_id: str, error: Any) -> None:
+        await super().set_failed(task_id, {**error, "code": float(error["code"])})
+
+
+def test_a_whole_number_is_an_integer_whatever_its_form() -> None:
+    with served(ToFloats) as client:
+        task_id = client.open()
+        client.step(task_id, "fail", error={"code": -7, "message": "x"})
+        assert FailedTask.model_validate(client.task("get", task_id)).error.code == -7

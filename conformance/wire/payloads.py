@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from mcptasks.strategies.json_values import JSON
@@ -33,6 +33,7 @@ __all__ = [
     "ImageContent",
     "InputRequest",
     "InputResponse",
+    "Integer",
     "JSONObject",
     "ListRootsRequest",
     "ListRootsResult",
@@ -49,6 +50,14 @@ __all__ = [
 ]
 
 JSONObject = dict[str, JSON]
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Integer = Annotated[int, BeforeValidator(_whole)]
+"""An integer inside a payload, where JSON makes no difference between 1 and 1.0 and a store need make none."""
 
 
 def absent() -> Any:
@@ -69,7 +78,7 @@ class WireModel(BaseModel):
 class ErrorObject(WireModel):
     """A JSON-RPC error object."""
 
-    code: int
+    code: Integer
     message: str
     data: JSON = Field(default_factory=absent)
 
@@ -165,7 +174,7 @@ class CreateMessageParams(WireModel):
     """Parameters of a request to sample."""
 
     messages: list[SamplingMessage]
-    max_tokens: int
+    max_tokens: Integer
     system_prompt: str = Field(default_factory=absent)
     temperature: float = Field(default_factory=absent)
     stop_sequences: list[str] = Field(default_factory=absent)
@@ -212,8 +221,8 @@ class StringSchema(WireModel):
     type: Literal["string"]
     title: str = Field(default_factory=absent)
     description: str = Field(default_factory=absent)
-    min_length: int = Field(default_factory=absent)
-    max_length: int = Field(default_factory=absent)
+    min_length: Integer = Field(default_factory=absent)
+    max_length: Integer = Field(default_factory=absent)
     format: Literal["email", "uri", "date", "date-time"] = Field(default_factory=absent)
     enum: list[str] = Field(default_factory=absent)
     enum_names: list[str] = Field(default_factory=absent)
@@ -247,8 +256,8 @@ class MultiSelectSchema(WireModel):
     items: JSONObject
     title: str = Field(default_factory=absent)
     description: str = Field(default_factory=absent)
-    min_items: int = Field(default_factory=absent)
-    max_items: int = Field(default_factory=absent)
+    min_items: Integer = Field(default_factory=absent)
+    max_items: Integer = Field(default_factory=absent)
     default: list[str] = Field(default_factory=absent)
 
 
