@@ -1,1 +1,43 @@
-"""The engine: model, interpreter, drivers, verdicts."""
+"""The suite: targets, engine, verdicts; and what a test or a script uses of it.
+
+The names below are loaded when they are first used, so that importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from mcptasks.conformance.api import StoreReport, check_sequence, check_store
+    from mcptasks.conformance.engine.machine import TaskStoreMachine
+    from mcptasks.conformance.pytest_class import ConformanceWarning, TaskStoreConformance
+
+__all__ = [
+    "ConformanceWarning",
+    "StoreReport",
+    "TaskStoreConformance",
+    "TaskStoreMachine",
+    "check_sequence",
+    "check_store",
+]
+
+_PLACES: Final = {
+    "ConformanceWarning": "mcptasks.conformance.pytest_class",
+    "StoreReport": "mcptasks.conformance.api",
+    "TaskStoreConformance": "mcptasks.conformance.pytest_class",
+    "TaskStoreMachine": "mcptasks.conformance.engine.machine",
+    "check_sequence": "mcptasks.conformance.api",
+    "check_store": "mcptasks.conformance.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(place), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

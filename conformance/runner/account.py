@@ -34,7 +34,7 @@ from mcptasks.conformance.events import (
 from mcptasks.conformance.outcomes import Condition, JudgementOptions, judge
 from mcptasks.conformance.runner.verdicts import Learned, results
 
-__all__ = ["Account", "RunOptions", "selected"]
+__all__ = ["DEFAULT_MEMORY", "Account", "RunOptions", "offered", "selected"]
 
 DEFAULT_MEMORY: Final = 2 * 2**30
 
@@ -108,7 +108,7 @@ class Account:
             self.features = Features(**message["features"])
             self.learned.reasons = message["reasons"]
             self.learned.not_applicable = message["not_applicable"]
-            self.learned.offered = _offered(self.features)
+            self.learned.offered = offered(self.features)
         elif kind in ("progress", "summary"):
             self._count(message)
             if kind == "progress":
@@ -233,14 +233,15 @@ class Account:
         return out
 
 
-def _offered(features: Features) -> frozenset[Need]:
-    offered: set[Need] = {"in-process"}
+def offered(features: Features) -> frozenset[Need]:
+    """The catalogue's needs that a target with these features meets."""
+    needs: set[Need] = {"in-process"}
     if features.clock:
-        offered.add("clock")
+        needs.add("clock")
     if features.ttl:
-        offered.add("ttl")
+        needs.add("ttl")
     if features.input_requests:
-        offered.update(("events", "input"))
+        needs.update(("events", "input"))
     if features.asynchronous:
-        offered.add("abort")
-    return frozenset(offered)
+        needs.add("abort")
+    return frozenset(needs)

@@ -1,0 +1,43 @@
+"""The commands by name.  Each command's module imports what it needs when it is run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mcptasks.conformance.cli import gallery, replay, report, requirements, run
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Conformance test suite for MCP Tasks: checks task stores, and says what they do wrong, with proof.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from mcptasks.conformance.catalogue import load_catalogue
+        from mcptasks.conformance.runner.run import tool_version
+
+        typer.echo(f"mcptasks {tool_version()} (catalogue {load_catalogue().version})")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("run", short_help="Check a store, or the reference stores.")(run.run)
+app.command("replay", short_help="Run the sequence of a finding again.")(replay.replay)
+app.add_typer(requirements.app, name="requirements")
+app.command("report", short_help="Make report files again from events.")(report.report)
+app.add_typer(gallery.app, name="gallery")

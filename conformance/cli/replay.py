@@ -1,0 +1,118 @@
+"""``mcptasks replay``: run a saved sequence again, and show whether it still shows its finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from mcptasks.conformance.events import Finding
+    from mcptasks.conformance.runner.job import StoreSpec
+    from mcptasks.reports.replay_file import Replay
+
+__all__ = ["replay"]
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A replay file out of a report directory.")],
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:ATTR", help="Run it on this store instead of the one that the file names."),
+    ] = None,
+    store_arg: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=JSON", help="Argument for the factory of --store; repeatable."),
+    ] = None,
+    adapter: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Adapter for --store."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="After which a call counts as never ending.")] = 5.0,
+    settle: Annotated[float, typer.Option(metavar="SECONDS", help="How long to wait for events that are due.")] = 2.0,
+) -> int:
+    """Run the sequence of a replay file again, on a fresh store.
+
+    Exit codes: 0 the store behaves now, 1 it still shows a deviation, 2 wrong usage, 3 it cannot be used.
+    """
+    from mcptasks.conformance.cli.output import console, say
+    from mcptasks.conformance.engine.campaign import Settings
+    from mcptasks.conformance.errors import UsageError
+    from mcptasks.conformance.runner.environment import child_environment
+    from mcptasks.conformance.runner.replaying import replay_in_child
+    from mcptasks.conformance.targets.store import StoreOptions
+    from mcptasks.reports.replay_file import read_replay
+
+    saved = read_replay(file)
+    spec = _spec(saved, file, store, store_arg or [], adapter)
+    try:
+        options = StoreOptions.from_json(saved.store_options)
+    except ValueError as error:
+        raise UsageError(f"{file}: {error}") from error
+    out = console()
+    say(out, f"replaying {saved.requirement or 'a sequence'} on {spec.name}")
+    with child_environment():
+        found = replay_in_child(
+            spec,
+            saved.operations,
+            options,
+            requirement=saved.requirement or None,
+            settings=Settings(timeout=timeout, settle=settle),
+        )
+    return _show(out, saved, found)
+
+
+def _spec(saved: Replay, file: Path, store: str | None, store_args: Sequence[str], adapter: str | None) -> StoreSpec:
+    from mcptasks.conformance.cli.targets import TargetOptions, parse_arguments, targets_of
+    from mcptasks.conformance.errors import UsageError
+    from mcptasks.conformance.runner.job import StoreSpec
+
+    if store is not None or store_args or adapter is not None:
+        return targets_of(TargetOptions(store, store_args, adapter))[0].spec
+    named: Any = saved.target.options.get("store")
+    if saved.target.kind != "store" or not isinstance(named, str):
+        raise UsageError(f"{file}: it names no store that can be opened from here; name one with --store")
+    given: Any = saved.target.options.get("store_args", saved.target.options.get("store_arg", {}))
+    arguments = given if isinstance(given, dict) else parse_arguments([str(text) for text in given or ()])
+    with_adapter: Any = saved.target.options.get("adapter")
+    return StoreSpec(named, arguments, with_adapter if isinstance(with_adapter, str) else None)
+
+
+def _show(out: Console, saved: Replay, found: Sequence[Finding]) -> int:
+    from mcptasks.conformance.cli.output import say
+    from mcptasks.reports.safe_text import LONG, visible
+    from mcptasks.reports.sequence_text import steps
+    from mcptasks.strategies.operations import sequence_to_json
+
+    for step in steps(sequence_to_json(saved.operations), 60):
+        say(out, f"  {'' if step.number is None else step.number:>3}  {step.text}", "cyan")
+    # What was looked for comes first; a deviation of another kind is told, and fails too unless it is a warning.
+    wanted = [item for item in found if saved.requirement in ("", item.requirement)]
+    others = [item for item in found if item not in wanted]
+    for item in (*wanted, *others):
+        place = f" at step {len(item.operations)}" if len(item.operations) < len(saved.operations) else ""
+        style = "red" if item.verdict == "fail" else "yellow"
+        say(
+            out,
+            f"{item.verdict.upper()} {item.requirement} ({item.level}){place}: {visible(item.message, LONG)}",
+            style,
+        )
+        say(out, f"  expected  {visible(item.expected, LONG)}")
+        say(out, f"  actual    {visible(item.actual, LONG)}")
+        say(out, f"  section   {visible(item.section, LONG)}")
+    if wanted:
+        say(out, "the finding shows again", "bold red")
+        return 1
+    if any(item.verdict == "fail" for item in others):
+        say(out, "the finding does not show again, but another deviation does", "bold red")
+        return 1
+    if saved.expected:
+        say(out, f"  expected  {visible(saved.expected, LONG)}")
+        say(out, f"  before    {visible(saved.actual, LONG)}")
+    say(out, "the finding does not show again: the store behaves in this sequence", "bold green")
+    return 0

@@ -1,0 +1,135 @@
+"""``mcptasks run``: check targets, report, and say by the exit code how it went."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from mcptasks.conformance.events import Event
+
+__all__ = ["run"]
+
+REPORT_DIR = Path("mcptasks-report")
+
+
+class Level(StrEnum):
+    """The weakest requirements to check."""
+
+    must = "must"
+    should = "should"
+    may = "may"
+
+
+class FailOn(StrEnum):
+    """The weakest verdict that counts as a failure."""
+
+    fail = "fail"
+    warn = "warn"
+
+
+def run(
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:ATTR",
+            help="Class, factory or instance: module:attr or path/file.py:attr."
+            " Without it the embedded reference stores are checked.",
+        ),
+    ] = None,
+    store_arg: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=JSON", help="Argument for the factory; repeatable."),
+    ] = None,
+    adapter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Adapter for a store with other methods: a short name (mcp) or module:attr.",
+        ),
+    ] = None,
+    revision: Annotated[str, typer.Option(metavar="REVISION", help="2026-07-28 or auto.")] = "auto",
+    select: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GLOB", help="Requirements to check, such as 'store.cancel.*'; repeatable."),
+    ] = None,
+    level: Annotated[Level, typer.Option(help="The weakest requirements to check.")] = Level.may,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BUDGET",
+            help="Calls (200k, 2M: equal seeds give equal verdicts) or time for each target (8s, 2m)."
+            " By default 450k calls.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    timeout: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="After which a call counts as never ending."),
+    ] = 5.0,
+    settle: Annotated[float, typer.Option(metavar="SECONDS", help="How long to wait for events that are due.")] = 2.0,
+    memory_limit: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Of a target's process, which is killed above it."),
+    ] = "2G",
+    fail_fast: Annotated[
+        bool,
+        typer.Option("--fail-fast/--keep-going", help="Stop at the first finding that counts."),
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Ask that every selected MUST is exercised.")] = False,
+    fail_on: Annotated[FailOn, typer.Option(help="With warn, a warning counts like a failure.")] = FailOn.fail,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="YAML file of failures that are expected, with reasons."),
+    ] = None,
+    report_dir: Annotated[Path, typer.Option(metavar="DIR", help="Where the report files go.")] = REPORT_DIR,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no files.")] = False,
+) -> int:
+    """Check a task store; without --store the embedded reference stores.
+
+    Exit codes: 0 conformant, 1 nonconformant, 2 wrong usage, 3 target unusable, 4 inconclusive,
+    5 a fault of the suite itself, 130 interrupted.
+    """
+    from mcptasks.conformance.cli.held import HeldBack
+    from mcptasks.conformance.cli.output import console
+    from mcptasks.conformance.cli.targets import TargetOptions, targets_of
+    from mcptasks.conformance.outcomes import JudgementOptions
+    from mcptasks.conformance.runner.environment import child_environment
+    from mcptasks.conformance.runner.options import read_memory, read_options
+    from mcptasks.conformance.runner.run import run_targets
+    from mcptasks.reports.console import ConsoleHandler
+    from mcptasks.reports.write import ReportWriter
+
+    targets = targets_of(TargetOptions(store, tuple(store_arg or ()), adapter, revision))
+    options = read_options(
+        budget=budget,
+        seed=seed,
+        select=tuple(select or ()),
+        level=level.value,
+        baseline=baseline,
+        timeout=timeout,
+        settle=settle,
+        judgement=JudgementOptions(strict=strict, fail_on_warn=fail_on is FailOn.warn),
+        fail_fast=fail_fast,
+        memory_limit=read_memory(memory_limit),
+        named="--{}".format,
+    )
+    directory = None if no_report else report_dir
+
+    with ExitStack() as stack:
+        stack.enter_context(child_environment())
+        shown = stack.enter_context(ConsoleHandler(console(), directory))
+
+        def opens() -> Callable[[Event], None]:
+            return shown if directory is None else stack.enter_context(ReportWriter(directory, forward=shown))
+
+        held = HeldBack(opens)
+        code = run_targets(targets, options, held, command=["mcptasks", *sys.argv[1:]], default_budget=budget is None)
+        held.release()
+        return code

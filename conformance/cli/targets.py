@@ -1,0 +1,94 @@
+"""From options to targets: the one place that knows how each kind of target is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mcptasks.conformance.errors import UsageError
+from mcptasks.strategies.json_values import JSON
+
+if TYPE_CHECKING:
+    from mcptasks.conformance.runner.run import Target
+
+__all__ = ["TargetOptions", "parse_arguments", "targets_of"]
+
+_REVISION = "2026-07-28"
+_LATER = ("2025-11-25",)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOptions:
+    """What the user wrote that names targets."""
+
+    store: str | None = None
+    store_args: Sequence[str] = field(default_factory=tuple)
+    adapter: str | None = None
+    revision: str = "auto"
+
+
+def targets_of(options: TargetOptions) -> list[Target]:
+    """The targets that the options name; none named means the embedded references.
+
+    Raises:
+        UsageError: the options contradict each other, or one is wrong.
+    """
+    from mcptasks.conformance.runner.job import StoreSpec
+    from mcptasks.conformance.runner.run import EMBEDDED, Target
+
+    _check_revision(options.revision)
+    if options.store is None:
+        for option, given in (("--store-arg", options.store_args), ("--adapter", options.adapter)):
+            if given:
+                raise UsageError(f"{option} goes with --store, which is missing")
+        return list(EMBEDDED)
+    _check_shape(options.store)
+    _check_adapter(options.adapter)
+    return [Target(StoreSpec(options.store, parse_arguments(options.store_args), options.adapter))]
+
+
+def _check_revision(revision: str) -> None:
+    if revision in _LATER:
+        raise UsageError(f"--revision {revision}: not in this version, which checks {_REVISION}")
+    if revision not in (_REVISION, "auto"):
+        raise UsageError(f"--revision {revision}: unknown; write {_REVISION} or auto")
+
+
+def _check_shape(store: str) -> None:
+    if all(store.rpartition(":")):
+        return
+    example = "shop/tasks.py:RedisStore" if store.endswith(".py") else "shop.tasks:RedisStore"
+    raise UsageError(f"--store {store}: write module:attribute or path/file.py:attribute, such as {example}")
+
+
+def _check_adapter(adapter: str | None) -> None:
+    if adapter is None:
+        return
+    from mcptasks.conformance.adapters import AdapterError, adapter_names
+
+    if ":" not in adapter and adapter not in adapter_names():
+        known = ", ".join(adapter_names())
+        raise UsageError(str(AdapterError(f"--adapter {adapter}: known are {known}; or write module:attribute")))
+
+
+def parse_arguments(texts: Sequence[str]) -> dict[str, JSON]:
+    """Factory arguments from ``key=JSON`` texts.
+
+    Raises:
+        UsageError: a text has no ``=``, its key is no name or comes twice, or its value is no JSON.
+    """
+    found: dict[str, JSON] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.isidentifier():
+            raise UsageError(f"--store-arg {text}: write name=JSON, such as size=10")
+        if key in found:
+            raise UsageError(f"--store-arg {text}: '{key}' is given twice")
+        try:
+            found[key] = json.loads(value)
+        except (ValueError, RecursionError):
+            hint = "" if '"' in value or "'" in value else f"; a text is written with quotes: '{key}=\"{value}\"'"
+            raise UsageError(f"--store-arg {text}: the value is no JSON{hint}") from None
+    return found

@@ -1,0 +1,118 @@
+"""The Hypothesis state machine as one test of a ``TaskStoreConformance`` class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import seed
+from hypothesis.stateful import run_state_machine_as_test
+
+from mcptasks.conformance.api import source_here
+from mcptasks.conformance.catalogue import load_catalogue
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.machine import ConformanceFailure, TaskStoreMachine, failure_of
+from mcptasks.conformance.engine.plan import Features
+from mcptasks.conformance.events import Finding
+from mcptasks.conformance.profiles import profile, storage_apart
+from mcptasks.conformance.pytest_options import ClassOptions
+from mcptasks.conformance.runner.account import selected
+from mcptasks.conformance.targets.store import StoreOptions, StoreSource
+from mcptasks.reports.finding_text import explanation
+from mcptasks.strategies.operations import Operation, sequence_to_json
+
+__all__ = ["run_machine"]
+
+
+def run_machine(
+    open_store: Callable[..., Any], name: str, options: ClassOptions, expected: frozenset[str] = frozenset()
+) -> None:
+    """Run the state machine on stores that ``open_store`` opens; a breach fails the test.
+
+    Args:
+        open_store: a factory.
+        name: how messages call the store.
+        options: of the test class.
+        expected: requirements whose breach the baseline expects.
+    """
+    source, adapter = source_here(open_store, name, None, options.adapter)
+    judged = frozenset(item.id for item in selected(options.run)) - expected
+    not_applicable = adapter.reason_not_applicable if adapter is not None else lambda _: None
+    features = Features(
+        clock="clock" in source.accepts,
+        ttl="default_ttl_ms" in source.accepts,
+        input_requests="set_input_requests" not in source.exempt,
+        well_formed=adapter is not None and adapter.payloads != "any",
+    )
+
+    shown: dict[type[ConformanceFailure], str] = {}
+
+    class StateMachine(TaskStoreMachine):
+        settle = options.run.settings.settle
+        timeout = options.run.settings.timeout
+        warnings_fail = options.fail_on_warn
+
+        def _store_source(self) -> StoreSource:
+            return source
+
+        def _features(self) -> Features:
+            return features
+
+        def _breached(self, breach: Breach) -> None:
+            self.ended = True
+            if breach.requirement in judged and not_applicable(breach.requirement) is None:
+                # Hypothesis runs the shortest example last.
+                shown[failure_of(breach.requirement)] = _explained(breach, self.operations, self.options)
+                super()._breached(breach)
+
+    settings = profile(options.profile)
+    machine = StateMachine if settings.derandomize else seed(options.run.settings.seed)(StateMachine)
+    with storage_apart():
+        failed = _failures(lambda: run_state_machine_as_test(machine, settings=settings))
+    if failed:
+        pytest.fail("\n\n".join(shown[kind] for kind in failed), pytrace=False)
+
+
+def _failures(run: Callable[[], None]) -> list[type[ConformanceFailure]]:
+    """The kinds of failure that a run of the machine ended with, each once."""
+    try:
+        run()
+    except ConformanceFailure as failure:
+        return [type(failure)]
+    except BaseExceptionGroup as group:
+        broken, others = group.split(ConformanceFailure)
+        if broken is None or others is not None:
+            raise
+        return list(dict.fromkeys(_kinds(broken)))
+    return []
+
+
+def _kinds(group: BaseExceptionGroup[ConformanceFailure]) -> Iterator[type[ConformanceFailure]]:
+    for item in group.exceptions:
+        if isinstance(item, ConformanceFailure):
+            yield type(item)
+        else:
+            yield from _kinds(item)
+
+
+def _explained(breach: Breach, operations: Sequence[Operation], options: StoreOptions) -> str:
+    requirement = load_catalogue()[breach.requirement]
+    return explanation(
+        Finding(
+            requirement=breach.requirement,
+            verdict="fail" if requirement.verdict == "fail" else "warn",
+            level=requirement.level,
+            message=breach.message,
+            operations=sequence_to_json(operations),
+            expected=breach.expected,
+            actual=breach.actual,
+            section=requirement.section,
+            fingerprint=breach.fingerprint,
+            operation=breach.operation,
+            state=breach.state,
+            aspect=breach.aspect,
+            driver="hypothesis",
+            store_options=options.to_json(),
+        )
+    )
