@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ConformanceError", "SuiteError", "TargetUnusableError", "UsageError"]
+__all__ = ["ConformanceError", "InconclusiveError", "SuiteError", "TargetUnusableError", "UsageError"]
 
 
 class ConformanceError(Exception):
@@ -21,6 +21,12 @@ class TargetUnusableError(ConformanceError):
     """The target is named well but cannot be used: its factory raises, it never answers (exit code 3)."""
 
     exit_code = 3
+
+
+class InconclusiveError(ConformanceError):
+    """The target works and there is nothing in it to check: a server without tasks (exit code 4)."""
+
+    exit_code = 4
 
 
 class SuiteError(ConformanceError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -45,7 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        _complain(f"a fault of the suite itself: {type(error).__name__}: {error}; details are in {_log()}")
+        import traceback
+
+        from mcptasks.conformance.runner.fault_log import write_fault_log
+
+        log = write_fault_log(traceback.format_exc())
+        _complain(f"a fault of the suite itself: {type(error).__name__}: {error}; details are in {log}")
         return _FAULT
 
 
@@ -78,13 +82,3 @@ def _complain(text: str) -> None:
     line = " ".join(text.split())
     with suppress(OSError):
         print(f"mcptasks: {line[:1].lower() + line[1:] if line[1:2].islower() else line}", file=sys.stderr)
-
-
-def _log() -> str:
-    import traceback
-
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="mcptasks-fault-", suffix=".log", delete=False, encoding="utf-8", errors="backslashreplace"
-    ) as file:
-        file.write(f"command: {sys.argv}\n\n{traceback.format_exc()}")
-    return file.name

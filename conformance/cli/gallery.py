@@ -31,7 +31,7 @@ def list_(
             for kind, group in (("fault", FAULTS), ("variant", VARIANTS))
             for entry in group
         ]
-        typer.echo(json_text(entries, indent=1))
+        say(console(), json_text(entries, indent=1))
         return 0
     out = console()
     for title, entries_ in ((f"{len(FAULTS)} faults", FAULTS), (f"{len(VARIANTS)} lawful variants", VARIANTS)):

@@ -42,13 +42,13 @@ def _main(
     if not coverage:
         typer.echo(context.get_help())
         raise typer.Exit(2)
-    from mcptasks.conformance.cli.output import console
+    from mcptasks.conformance.cli.output import console, say
     from mcptasks.conformance.coverage import store_coverage
     from mcptasks.reports.json_text import json_text
 
     found = store_coverage()
     if json_:
-        typer.echo(json_text(found.to_json(), indent=1))
+        say(console(), json_text(found.to_json(), indent=1))
     else:
         _show_coverage(console(), found)
     raise typer.Exit(1 if found.missing else 0)
@@ -75,7 +75,7 @@ def list_(
     if not found:
         raise UsageError("no requirement of that revision matches; 'mcptasks requirements list' shows them all")
     if json_:
-        typer.echo(json_text([_as_json(item) for item in found], indent=1))
+        say(console(), json_text([_as_json(item) for item in found], indent=1))
         return 0
     out = console()
     table(out, ((item.id, item.level, " ".join(item.statement.split())) for item in found), ("cyan", "dim", None))
@@ -90,7 +90,7 @@ def show(
 ) -> int:
     """Show one requirement with its source, and the gallery's entries that prove its check."""
     from mcptasks.conformance.catalogue import load_catalogue
-    from mcptasks.conformance.cli.output import console
+    from mcptasks.conformance.cli.output import console, say
     from mcptasks.conformance.errors import UsageError
     from mcptasks.reports.json_text import json_text
 
@@ -100,7 +100,7 @@ def show(
         hint = f"; did you mean '{near[0]}'?" if near else "; 'mcptasks requirements list' shows them"
         raise UsageError(f"no requirement has the id '{id_}'{hint}")
     if json_:
-        typer.echo(json_text(_as_json(requirement, with_gallery=True), indent=1))
+        say(console(), json_text(_as_json(requirement, with_gallery=True), indent=1))
         return 0
     _show(console(), requirement)
     return 0

@@ -27,6 +27,12 @@ class Breach:
     """The sequence can go on after it: the model still knows the task's state."""
     stale: bool = False
     """The read answered exactly what an earlier read of the task did."""
+    warning: bool = False
+    """Nobody fails for it, whatever the catalogue's verdict on the requirement."""
+    waited: bool = False
+    """It shows only after a deadline: something was awaited and did not come."""
+    curl: tuple[str, ...] = ()
+    """The requests that led to it, as curl commands."""
 
     @property
     def fingerprint(self) -> str:

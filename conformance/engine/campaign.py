@@ -343,7 +343,9 @@ class Campaign:
         calls = self._beat.words[0]
         replay = self._replayer(breach)
         try:
-            found = await Investigator(replay, self.known).investigate(operations, breach, options, history)
+            found = await Investigator(replay, self._observe, self.known).investigate(
+                operations, breach, options, history
+            )
             if found is not None and found.breach.aspect == "missing":
                 found = await self._waited_for(found)
         finally:
@@ -385,6 +387,15 @@ class Campaign:
                     await watchdog.stop()
 
         return replay
+
+    async def _observe(self, operations: Sequence[Operation], options: StoreOptions) -> object:
+        """An outline of what the last get of a sequence returns on a fresh store."""
+        store = await self._source.open(options)
+        try:
+            interpreter = Interpreter(store, Automaton(), known=self.known, beat=self._beat.words)
+            return await interpreter.outline_of_last_read(operations)
+        finally:
+            await store.close()
 
     async def _waited_for(self, found: Confirmed) -> Confirmed | None:
         """Shrinking waits only briefly for events; the finding has to stand with the whole deadline."""

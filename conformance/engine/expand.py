@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mcptasks.strategies.operations import Abort, Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
+from mcptasks.strategies.operations import (
+    Abort,
+    AdvanceClock,
+    Cancel,
+    Complete,
+    Create,
+    Fail,
+    Get,
+    Operation,
+    Resolve,
+    SetInput,
+)
 
 __all__ = ["closing_reads", "with_reads", "without_inner_reads"]
 
@@ -47,6 +58,9 @@ def with_reads(operations: Sequence[Operation]) -> list[Operation]:
     for operation in operations:
         out.append(operation)
         task = touched(operation)
+        if isinstance(operation, AdvanceClock):
+            out.extend(Get(name) for name in names)
+            continue
         if task is None:
             if isinstance(operation, Get):
                 names.setdefault(operation.task)

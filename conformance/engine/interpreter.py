@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, MutableSequence
+from collections.abc import Awaitable, Callable, Iterable, MutableSequence, Sequence
 from inspect import isawaitable
 from types import CoroutineType
 from typing import Any, Final
@@ -29,7 +29,6 @@ from mcptasks.conformance.model.states import (
     FAILED,
     GONE,
     LIVE,
-    TERMINAL,
     WORKING,
     Call,
     TaskState,
@@ -151,6 +150,19 @@ class Interpreter:
                 await self._end()
         return None
 
+    async def outline_of_last_read(self, operations: Sequence[Operation]) -> object:
+        """Run a sequence and give what its last operation, a get, returned; ``None`` if there is nothing."""
+        await self.run(operations)
+        last = operations[-1] if operations else None
+        task = self.tasks.get(last.task) if isinstance(last, Get) else None
+        if task is None:
+            return None
+        try:
+            record = read_record(await self._call(self.store.get_task, task.id))
+            return _outline(record, status_text(record.status))
+        except Garbage as error:
+            return str(error)
+
     async def step(self, operation: Operation) -> None:
         """Run one more operation.
 
@@ -267,9 +279,7 @@ class Interpreter:
             if edge.warn is not None and answer == "raise":
                 self._warn_answer(task, step, edge.warn)
             task.node = edge.target
-        if task.cause is None or step.cause.state not in TERMINAL or task.cause.state in TERMINAL:
-            # A no-op on a terminal task does not take the blame from an unread transition before it.
-            task.cause = step.cause
+        task.cause = step.cause
         if self.store.clock is not None and step.transition:
             task.moved_at = self.store.clock.now
         if self.ledger.listeners:
@@ -448,13 +458,7 @@ class Interpreter:
         if task.raw is not None and task.cause is not None:
             self._judge_snapshot(task)
         self.times.read(task, record, cause)
-        requests = record.input_requests
-        task.seen = (
-            status,
-            tuple(requests) if requests and requests is not MISSING else (),
-            record.result is None,
-            record.error is None,
-        )
+        task.seen = _outline(record, status)
         task.raw = raw
         task.cause = None
         task.seen_at = self.changes
@@ -484,8 +488,8 @@ class Interpreter:
                 aspect = self._misfit(task, state.status, state.payload, tuple(state.pending), status, record)
             if not aspect:
                 fits.append(index)
-            elif not nearest or nearest in ("appears", "status"):
-                nearest = aspect
+            elif not nearest or nearest == "appears":
+                nearest = aspect  # the first state is the one in which nothing unusual was chosen
         if not fits:
             if status == FAILED and _only_error(record):
                 for state, _ in node.states:
@@ -554,13 +558,7 @@ class Interpreter:
         self.exercised["store.get.old-snapshot-stable"] += 1
         try:
             old = read_record(task.raw)
-            requests = old.input_requests
-            now = (
-                status_text(old.status),
-                tuple(requests) if requests and requests is not MISSING else (),
-                old.result is None,
-                old.error is None,
-            )
+            now = _outline(old, status_text(old.status))
         except BaseException:
             return
         if now != task.seen:
@@ -619,7 +617,7 @@ class Interpreter:
             f"{told} shows {_ASPECTS[aspect]}",
             expected_states(task, node),
             actual,
-            stale=record is not None and task.seen is not None and task.seen[0] == status,
+            stale=record is not None and task.seen is not None and task.seen == _outline(record, status),
         )
 
     # --- calls on one task -----------------------------------------------------------------
@@ -733,7 +731,9 @@ class Interpreter:
         if operation.what == "returned":
             task.raw = None
         if changed:
+            # Read at once: whatever comes next would blur whose doing a difference is.
             task.cause = self.automaton.cause("tamper", "tamper", task.node.status)
+            self._judge_read(task, await self._call(self.store.get_task, task.id))
 
     async def _abort(self, operation: Abort) -> None:
         inner = operation.operation
@@ -825,6 +825,17 @@ _ASPECTS: Final = {
     "pending-extra": "a pending request that should not be there",
     "pending-body": "a pending request with another body than was given",
 }
+
+
+def _outline(record: Record, status: str) -> tuple[Any, ...]:
+    """What a record says, in a form that is cheap to keep and compare."""
+    requests = record.input_requests
+    return (
+        status,
+        tuple(requests) if requests and requests is not MISSING else (),
+        record.result is None,
+        record.error is None,
+    )
 
 
 def _only_error(record: Record) -> bool:

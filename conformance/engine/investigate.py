@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from mcptasks.conformance.engine.breach import Breach
-from mcptasks.conformance.engine.expand import with_reads, without_inner_reads
-from mcptasks.conformance.engine.shrink import Shrinker
+from mcptasks.conformance.engine.expand import closing_reads, with_reads, without_inner_reads
+from mcptasks.conformance.engine.shrink import Shrinker, one_step_simpler
 from mcptasks.conformance.targets.store import StoreOptions
-from mcptasks.strategies.operations import Get, Operation, Tamper
+from mcptasks.strategies.operations import Get, Operation, Subscribe, Tamper
 
 __all__ = ["Confirmed", "Investigator", "Replay"]
 
@@ -20,6 +20,9 @@ class Replay(Protocol):
 
     async def __call__(self, operations: Sequence[Operation], options: StoreOptions) -> Breach | None:
         """The breach that ended it, or ``None``."""
+
+
+Observe = Callable[[Sequence[Operation], StoreOptions], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,13 @@ class Investigator:
 
     Args:
         replay: runs a sequence on a fresh store.
+        observe: runs a sequence on a fresh store and gives an outline of what its last get returned.
         known: fingerprints already reported; a candidate that slips to one of these does not count.
     """
 
-    def __init__(self, replay: Replay, known: set[str]) -> None:
+    def __init__(self, replay: Replay, observe: Observe, known: set[str]) -> None:
         self._replay = replay
+        self._observe = observe
         self._known = known
 
     async def investigate(
@@ -75,24 +80,58 @@ class Investigator:
                     return None
                 how = "needs the history of the store"
         breach = again
-        if how == "on a fresh store" and breach.aspect != "life":
+        if how == "on a fresh store" and breach.state != "any":
             sequence, breach = await self._with_reads(sequence, breach, options)
         if breach.fingerprint in self._known:
             return None
         target = breach
 
         async def test(candidate: Sequence[Operation]) -> Breach | None:
-            found = await self._replay(candidate, options)
+            found = await self._attributed(candidate, options)
             return found if found is not None and self._alike(found, target) else None
 
-        hanging = breach.requirement in ("store.misc.call-ends", "store.misc.call-cancellation")
-        budget = 40 if hanging and breach.aspect == "life" else 3000 if history else 1500
+        hanging = breach.state == "any"
+        budget = 40 if hanging else 3000 if history else 1500
         shrunk, found = await Shrinker(test, budget).shrink(sequence, breach)
+        if not hanging and await self._is_known(shrunk, found, options):
+            return None
         if how == "on a fresh store":
             found = await self._blame_reads(shrunk, found, options)
+            if found.fingerprint in self._known:
+                return None
         if how != "on a fresh store" and len(shrunk) <= 12 and await self._replay(shrunk, options) is not None:
             how = "on a fresh store"
         return Confirmed(found, shrunk, options, how)
+
+    async def _attributed(self, candidate: Sequence[Operation], options: StoreOptions) -> Breach | None:
+        """The breach that a candidate shows, blamed on the operation after which a read shows it first."""
+        found = await self._replay(candidate, options)
+        if found is None or found.state == "any":
+            return found
+        earlier = await self._replay(with_reads(candidate[: found.index + 1]), options)
+        if earlier is None or earlier.soft or earlier.state == "any":
+            return found
+        return replace(earlier, index=found.index)
+
+    async def _is_known(self, shrunk: list[Operation], found: Breach, options: StoreOptions) -> bool:
+        """Whether something simpler shows the same deviation, already known under another name.
+
+        A resolve that is wrong anyway is also wrong while a raising listener is subscribed: that is no
+        second fault.
+        """
+        events = found.requirement.startswith("store.event.")
+        candidates = list(one_step_simpler(shrunk))
+        if events:
+            quiet = [Subscribe(item.as_) if isinstance(item, Subscribe) else item for item in shrunk]
+            candidates.insert(0, [*quiet, *closing_reads(shrunk)])
+        for candidate in candidates:
+            other = await self._attributed(candidate, options)
+            if other is None or other.fingerprint not in self._known:
+                continue
+            # What a listener sees is wrong in another aspect than what a read shows of the same fault.
+            if other.aspect == found.aspect or (events and not other.requirement.startswith("store.event.")):
+                return True
+        return False
 
     def _alike(self, found: Breach, target: Breach) -> bool:
         if found.requirement == target.requirement:
@@ -131,7 +170,12 @@ class Investigator:
             return breach
         if breach.requirement.startswith(("store.get.", "store.ttl.", "store.create.independent")):
             return breach
-        if await self._replay(without_inner_reads(shrunk), options) is not None:
+        plain = without_inner_reads(shrunk)
+        if await self._replay(plain, options) is not None:
+            return breach
+        # Where the contract is open a read only settles which way the target went: then the last read
+        # shows the same with and without it, and reading is not to blame.
+        if await self._observe(plain, options) == await self._observe(shrunk, options):
             return breach
         requirement = "store.get.current" if breach.stale else "store.get.pure"
         told = "answers what it answered before" if breach.stale else "changes the task"

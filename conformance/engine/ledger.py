@@ -153,21 +153,25 @@ class Ledger:
                 due.count = 1
                 self._look(arrival, task, due)
                 return
-        if any(not due.count for due in dues):
-            wanted = next(due for due in dues if not due.count)
-            self._bad(
-                "store.event.payload",
-                "payload",
-                f"the event for key {text_of(key, 40)} has response {text_of(event.response, 80)}",
-                f"response {text_of(wanted.response.value, 80)}",
-            )
-        self._unexpected(arrival, task, key, dues)
+        wanted = next((due for due in dues if due.wanted and not due.count), None)
+        if wanted is not None:
+            self._wrong_response(key, event, wanted)
+        self._unexpected(arrival, task, event, dues)
 
-    def _unexpected(self, arrival: Arrival, task: TrackedTask, key: Any, dues: list[Due]) -> None:
-        listener = arrival.listener
+    def _wrong_response(self, key: Any, event: Event, due: Due) -> None:
+        self._bad(
+            "store.event.payload",
+            "payload",
+            f"the event for key {text_of(key, 40)} has response {text_of(event.response, 80)}",
+            f"response {text_of(due.response.value, 80)}",
+        )
+
+    def _unexpected(self, arrival: Arrival, task: TrackedTask, event: Event, dues: list[Due]) -> None:
+        listener, key = arrival.listener, event.request_id
         name, task_id, status = self._operations.get(arrival.index, ("", "", ""))
         told = f"an event for key {text_of(key, 40)}"
-        if not listener.active and not dues:
+        now = [due for due in dues if due.index == arrival.index]
+        if not listener.active and not now:
             self._bad(
                 "store.event.unsubscribe", "extra", f"{told} reaches a listener after it was unsubscribed", "no event"
             )
@@ -180,8 +184,11 @@ class Ledger:
             self._bad("store.event.terminal-silent", "extra", f"{told} of a task that is {status}", "no event")
         if name and name != "resolve":
             self._bad("store.event.set-silent", name, f"{told} is raised by {name}", "only resolving raises this event")
+        open_due = next((due for due in now if not due.count), None)
+        if open_due is not None:
+            self._wrong_response(key, event, open_due)
         if dues:
-            if any(due.wanted for due in dues):
+            if any(not due.unmatched for due in now or dues):
                 self._bad(
                     "store.event.per-resolved",
                     "extra",

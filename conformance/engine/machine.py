@@ -172,7 +172,7 @@ class TaskStoreMachine(RuleBasedStateMachine):
         choices = list(dict.fromkeys(plan.options(batch) for batch in range(8)))
         self.options = data.draw(st.sampled_from(choices), label="store opened with")
         self._run(self._open())
-        if data.draw(st.booleans(), label="with a listener"):
+        if self._features().in_process and data.draw(st.booleans(), label="with a listener"):
             self.subscribe("plain")
         return self.create()
 
@@ -225,7 +225,7 @@ class TaskStoreMachine(RuleBasedStateMachine):
     @rule(kind=st.sampled_from(["plain", "getting", "raising"]))
     def subscribe(self, kind: Any) -> None:
         """Add a listener."""
-        if self._features().input_requests:
+        if self._features().input_requests and self._features().in_process:
             self._listeners += 1
             self._do(Subscribe(f"l{self._listeners}", kind))
 
@@ -239,11 +239,14 @@ class TaskStoreMachine(RuleBasedStateMachine):
     @rule(task=tasks, what=st.sampled_from(["returned", "given"]))
     def tamper(self, task: str, what: Any) -> None:
         """Change what the store returned or was given."""
-        self._do(Tamper(task, what))
+        if self._features().in_process:
+            self._do(Tamper(task, what))
 
     @rule(task=tasks, after=st.integers(0, 3), requests=_entries(), result=payloads(), pick=st.integers(0, 4))
     def abort(self, task: str, after: int, requests: dict[str, Any], result: Any, pick: int) -> None:
         """Cancel a call in flight."""
+        if not self._features().in_process:
+            return
         inner: list[Any] = [Complete(task, result), Cancel(task), Fail(task, result)]
         if self._features().input_requests:
             inner += [SetInput(task, requests), Resolve(task, requests)]

@@ -40,6 +40,8 @@ class Features:
     renewable: bool = True
     asynchronous: bool = True
     """Whether any method can be cancelled while it runs."""
+    in_process: bool = True
+    """Whether the suite holds the target's records and listeners as objects: then it can tamper, listen and abort."""
     well_formed: bool = False
     """Only payloads that are valid for their role may be given (an adapter may not hold others)."""
 

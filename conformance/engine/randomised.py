@@ -55,6 +55,7 @@ _WEIGHTS: Final[dict[str, float]] = {
     "advance_clock": 1.0,
     "stranger": 0.5,
 }
+_IN_PROCESS: Final = frozenset({"tamper", "subscribe", "unsubscribe", "abort", "advance_clock"})
 _INPUT: Final = frozenset({"set_input", "resolve", "subscribe", "unsubscribe"})
 _LISTENER_KINDS: Final[tuple[ListenerKind, ...]] = ("plain", "plain", "getting", "raising")
 
@@ -66,28 +67,34 @@ class RandomSequences:
         seed: same seed, same sequences.
         input_requests: whether the target knows input requests and events (an adapter may not).
         well_formed: draw only payloads that are valid for their role.
+        in_process: whether there are operations that only a target in this process knows.
     """
 
-    def __init__(self, seed: int, *, input_requests: bool = True, well_formed: bool = False) -> None:
+    def __init__(
+        self, seed: int, *, input_requests: bool = True, well_formed: bool = False, in_process: bool = True
+    ) -> None:
         self._seed = seed
         self._input = input_requests
         self._well_formed = well_formed
+        self._left_out = frozenset() if in_process else _IN_PROCESS
 
     def sequence(self, number: int, options: StoreOptions) -> list[Operation]:
         """Sequence ``number`` for a store opened with ``options``."""
         random = Random(f"{self._seed}/{number}")
         if number % LONG_EVERY == LONG_EVERY - 1:
             return self._long(random, options)
-        return _Maker(random, options, self._input, self._well_formed).short()
+        return _Maker(random, options, self._input, self._well_formed, self._left_out).short()
 
     def _long(self, random: Random, options: StoreOptions) -> list[Operation]:
-        return _Maker(random, options, self._input, self._well_formed).long()
+        return _Maker(random, options, self._input, self._well_formed, self._left_out).long()
 
 
 class _Maker:
     """Makes one sequence."""
 
-    def __init__(self, random: Random, options: StoreOptions, with_input: bool, well_formed: bool) -> None:
+    def __init__(
+        self, random: Random, options: StoreOptions, with_input: bool, well_formed: bool, left_out: frozenset[str]
+    ) -> None:
         self._random = random
         self._pool = PayloadPool(random, well_formed=well_formed)
         self._options = options
@@ -103,11 +110,14 @@ class _Maker:
                 weights.pop(name)
         if not options.clock:
             weights.pop("advance_clock")
+        for name in left_out:
+            weights.pop(name, None)
         # Each sequence leaves some operations out altogether.
         for name in list(weights):
             if name not in ("get", "create") and random.random() < 0.35:
                 weights.pop(name)
         self._with_input = with_input
+        self._left_out = left_out
         self._names = list(weights)
         self._weights = [weight * random.choice((0.3, 1.0, 1.0, 3.0)) for weight in weights.values()]
         self._makers: dict[str, Callable[[], Operation | None]] = {
@@ -132,7 +142,7 @@ class _Maker:
         length = min(40, 2 + int(random.expovariate(1 / 8)))
         read_back = random.choice((0.0, 0.0, 0.3, 1.0))
         out: list[Operation] = []
-        if self._with_input and random.random() < 0.3:
+        if self._with_input and random.random() < 0.3 and not self._left_out:
             out.append(self._subscribe())
         out.append(Create("t1"))
         for _ in range(length):
@@ -226,7 +236,21 @@ class _Maker:
     def _advance(self) -> Operation:
         ttl = self._options.default_ttl_ms or 60_000
         ttl = max(ttl, 1000)
-        steps = (1, 1000, ttl // 3, ttl // 2, ttl - 1, ttl, ttl + 1, 2 * ttl, 10 * ttl, -1000, -ttl)
+        steps = (
+            1,
+            1000,
+            ttl // 3,
+            ttl // 2,
+            ttl - 1,
+            ttl,
+            ttl + 1,
+            2 * ttl,
+            10 * ttl,
+            3_600_001,
+            86_400_001,
+            -1000,
+            -ttl,
+        )
         return AdvanceClock(self._random.choice(steps))
 
     def _stranger(self) -> Operation:

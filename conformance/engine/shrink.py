@@ -26,7 +26,7 @@ from mcptasks.strategies.operations import (
     Unsubscribe,
 )
 
-__all__ = ["Shrinker"]
+__all__ = ["Shrinker", "one_step_simpler"]
 
 Test = Callable[[Sequence[Operation]], Awaitable[Breach | None]]
 """Runs a candidate; the breach if it still fails in the way that is looked for, else ``None``."""
@@ -124,6 +124,17 @@ class Shrinker:
             if candidate != self._best:
                 self._left = max(self._left, 1)
                 await self._try(candidate)
+
+
+def one_step_simpler(operations: Sequence[Operation], limit: int = 60) -> Iterator[list[Operation]]:
+    """Sequences that are simpler by one operation less or one operation simpler."""
+    made = 0
+    for index, operation in enumerate(operations):
+        for replacement in ((), *((item,) for item in _simpler(operation))):
+            made += 1
+            if made > limit:
+                return
+            yield [*operations[:index], *replacement, *operations[index + 1 :]]
 
 
 def _simpler(operation: Operation) -> Iterator[Operation]:

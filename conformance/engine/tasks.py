@@ -22,6 +22,7 @@ class TrackedTask:
         "created",
         "created_raw",
         "expires",
+        "expiry_unknown",
         "given",
         "id",
         "key_numbers",
@@ -35,6 +36,7 @@ class TrackedTask:
         "slack_ms",
         "ttl_ms",
         "unjudged",
+        "update_unknown",
         "updated",
         "updated_raw",
     )
@@ -55,6 +57,10 @@ class TrackedTask:
         self.updated: datetime | None = None
         self.ttl_ms: int | None = None
         self.expires: datetime | None = None
+        self.expiry_unknown = False
+        """Its times or ttl are unusable (a finding of its own): nobody can say when it may be gone."""
+        self.update_unknown = False
+        """Its ``last_updated_at`` was unusable from the start."""
         self.slack_ms = 0.0
         self.raw: Any = None
         """The record that the last read returned, held to see whether it changes under the caller."""

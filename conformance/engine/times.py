@@ -40,6 +40,7 @@ class TimeJudge:
         try:
             task.created = created = instant(record.created_at)
         except Garbage as error:
+            task.expiry_unknown = True
             self._bad_creation("created_at", str(error))
             created = None
         try:
@@ -50,12 +51,15 @@ class TimeJudge:
         task.created_raw, task.updated_raw = record.created_at, record.last_updated_at
         if created is not None and updated is not None and updated < created:
             self._bad_creation("last_updated_at", f"{updated.isoformat()} is before created_at {created.isoformat()}")
+        if updated is None:
+            task.update_unknown = True
         if clock is not None and created is not None and not self.clock_ignored:
             off = abs(created - clock.now)
             if off > _TOLERANCE:
                 if abs(created - datetime.now(UTC)) < timedelta(minutes=1):
                     self.clock_ignored = True
                 else:
+                    task.expiry_unknown = True
                     self._bad_creation(
                         "created_at", f"{created.isoformat()} is {off.total_seconds():.3f} s off the clock"
                     )
@@ -70,8 +74,10 @@ class TimeJudge:
         for member in ("ttl_ms", "poll_interval_ms"):
             value = getattr(record, member)
             if value is MISSING:
+                task.expiry_unknown |= member == "ttl_ms"
                 self._bad_timing(member, "the record has no such member")
             elif value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+                task.expiry_unknown |= member == "ttl_ms"
                 self._bad_timing(member, f"{text_of(value, 60)} is no number of milliseconds")
             elif member == "ttl_ms" and value is not None:
                 task.ttl_ms = value
@@ -115,6 +121,9 @@ class TimeJudge:
             task.updated_raw = record.last_updated_at
             task.updated = None
             return
+        if task.node.expired:  # what comes back past its ttl is judged by its state alone
+            task.updated_raw, task.updated, task.update_unknown = record.last_updated_at, None, True
+            return
         run.exercised["store.time.created-stable"] += 1
         if run.clock_moves:
             run.exercised["store.ttl.no-early"] += 1
@@ -122,6 +131,8 @@ class TimeJudge:
         if created is not task.created_raw and not _same(created, task.created_raw):
             self._created_again(task, created, cause)
         updated = record.last_updated_at
+        if task.update_unknown:
+            return  # reported at its creation
         if updated is task.updated_raw or _same(updated, task.updated_raw):
             if cause.state in TERMINAL and cause.row not in _PSEUDO:
                 run.automaton.choices[("store.time.noop-keeps-updated", "keeps it")] += 1
@@ -142,6 +153,8 @@ class TimeJudge:
             return
         if cause.state in TERMINAL and cause.row not in _PSEUDO and now != task.updated:
             run.automaton.choices[("store.time.noop-keeps-updated", "moves it")] += 1
+        if cause.row in ("reread", "clock") and now != task.updated and task.updated is not None:
+            self._moved_by_reading(task, now)
         if task.updated is not None:
             run.exercised["store.time.updated-advances"] += 1
             if now < task.updated:
@@ -149,6 +162,21 @@ class TimeJudge:
                     task, cause, f"last_updated_at goes back from {task.updated.isoformat()} to {now.isoformat()}"
                 )
         task.updated, task.updated_raw = now, updated
+
+    def _moved_by_reading(self, task: TrackedTask, now: datetime) -> None:
+        if task.node.expired:
+            return
+        self._run.breach(
+            "store.get.pure",
+            "get",
+            "reread",
+            task.node.status,
+            "times-last_updated_at",
+            "last_updated_at moves though nothing but reading happened",
+            f"last_updated_at stays {task.updated.isoformat() if task.updated else ''}",
+            f"last_updated_at is now {now.isoformat()}",
+            soft=True,
+        )
 
     def _created_again(self, task: TrackedTask, raw: Any, cause: Cause) -> None:
         try:
@@ -190,7 +218,11 @@ class TimeJudge:
         if task.ttl_ms is not None and task.ttl_ms <= 0:
             return True
         clock = self._run.store.clock
-        if clock is None or task.expires is None or self.clock_ignored:
+        if clock is None or self.clock_ignored:
+            return False
+        if task.expiry_unknown:
+            return self._run.store.options.default_ttl_ms is not None
+        if task.expires is None:
             return False
         return clock.now >= task.expires - timedelta(milliseconds=min(task.slack_ms, 1000))
 

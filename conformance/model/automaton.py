@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcptasks.conformance.model.attribution import READ_ASPECTS, blame
-from mcptasks.conformance.model.states import COMPLETED, FAILED, GONE, TERMINAL, Call, Successor, TaskState
+from mcptasks.conformance.model.states import COMPLETED, FAILED, GONE, STATUSES, TERMINAL, Call, Successor, TaskState
 from mcptasks.conformance.model.store_2026 import classify, successors
 
 __all__ = ["Automaton", "Cause", "Edge", "Model", "Node", "Step"]
@@ -92,8 +92,8 @@ class Node:
         self.payload: int = first.payload
         self.pairs: tuple[tuple[int, int], ...] = tuple(sorted(first.pending))
         self.answered: frozenset[int] = first.answered
-        # The common case is judged without a loop: one state, not expired.
-        self.single: bool = len(states) == 1 and not first.expired and states[0][1] is None
+        # The common case is judged without a loop: one state, there and not expired.
+        self.single: bool = len(states) == 1 and not first.expired and states[0][1] is None and first.status in STATUSES
         self.steps: dict[Call, Step] = {}
 
     @property

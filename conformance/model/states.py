@@ -55,6 +55,8 @@ class TaskState(NamedTuple):
     """Number of the result (completed) or error (failed)."""
     expired: bool = False
     """Its ttl has elapsed and nobody has seen it absent yet."""
+    due: frozenset[int] = frozenset()
+    """Pending keys whose answers a server has acknowledged and may still have to act on."""
 
 
 class Call(NamedTuple):

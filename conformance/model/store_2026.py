@@ -194,5 +194,5 @@ def classify(state: TaskState, call: Call) -> str:
     if not matched:
         return "resolve-answered" if keys <= state.answered else "resolve-unknown"
     if keys - pending:
-        return "resolve-mixed"
+        return "resolve-mixed-answered" if keys - pending <= state.answered else "resolve-mixed"
     return "resolve-all" if state.status in TERMINAL or matched == pending else "resolve-some"

@@ -19,6 +19,7 @@ from mcptasks.conformance.events import Finding
 from mcptasks.conformance.runner.account import DEFAULT_MEMORY
 from mcptasks.conformance.runner.child import Child, Ended
 from mcptasks.conformance.runner.deaths import under_way
+from mcptasks.conformance.runner.fault_log import write_fault_log
 from mcptasks.conformance.runner.in_process import apart_from_running_loop, own_loop
 from mcptasks.conformance.runner.job import Job, StoreSpec
 from mcptasks.conformance.targets.store import StoreOptions, StoreSource
@@ -103,7 +104,8 @@ def _refuse(message: Message) -> None:
         raise UsageError(text)
     if code == 3:
         raise TargetUnusableError(text)
-    raise SuiteError(f"the suite itself failed: {text}\n{message.get('traceback') or ''}".rstrip())
+    log = write_fault_log(str(message.get("traceback", text)))
+    raise SuiteError(f"a fault of the suite itself: {text}; details are in {log}")
 
 
 def _died(ended: Ended | None, child: Child, operations: Sequence[Operation]) -> Message:

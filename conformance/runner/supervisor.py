@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from mcptasks.conformance.engine.campaign import Settings
 from mcptasks.conformance.engine.plan import Plan
+from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.events import Event, Outcome, TargetInfo
 from mcptasks.conformance.outcomes import Condition
 from mcptasks.conformance.runner.account import Account, RunOptions
 from mcptasks.conformance.runner.child import Child
 from mcptasks.conformance.runner.deaths import Death, solve, under_way
+from mcptasks.conformance.runner.fault_log import write_fault_log
 from mcptasks.conformance.runner.job import Job, StoreSpec
 from mcptasks.strategies.operations import sequence_to_json
 
@@ -51,6 +54,20 @@ class Supervisor:
     def run(self) -> Outcome:
         """Run the target to its end; the outcome, which the last event tells too."""
         self._account.begin()
+        try:
+            self._run()
+        except ConformanceError:
+            raise  # of whoever takes the events: a report that cannot be written
+        except Exception as error:
+            self._fault(f"{type(error).__name__}: {error}", traceback.format_exc())
+        return self._account.finish()
+
+    def _fault(self, words: str, trace: str) -> None:
+        reason = f"the suite itself failed: {words}"
+        self._account.note("error", f"{reason}; details are in {write_fault_log(trace)}")
+        self._account.condition = Condition("error", reason)
+
+    def _run(self) -> None:
         # The child does not know what was selected, so it cannot tell which finding is to end the run.
         settings = replace(self._options.settings, fail_fast=False)
         deaths = 0
@@ -68,7 +85,6 @@ class Supervisor:
             if again is None:
                 break
             settings = again
-        return self._account.finish()
 
     # --- following a child -----------------------------------------------------------------
 
@@ -95,10 +111,10 @@ class Supervisor:
         code = message.get("exit_code")
         text = str(message.get("message"))
         if code == 5:
-            detail = message.get("traceback")
-            self._account.note("error", f"the suite itself failed: {text}" + (f"\n{detail}" if detail else ""))
+            self._fault(text, str(message.get("traceback", text)))
+        else:
+            self._account.condition = Condition("unusable", text)
         self._usage = code == 2
-        self._account.condition = Condition("error" if code == 5 else "unusable", text)
         if child.output.strip():
             self._account.note("info", f"the target printed: {child.output[-1500:]}")
 

@@ -1,0 +1,107 @@
+"""What a run against a server consists of: the store's phases, in numbers that a server can bear."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mcptasks.conformance.engine.exhaustive import Alphabet, one_task, two_tasks
+from mcptasks.conformance.engine.plan import Features, Phase, Plan
+from mcptasks.conformance.engine.randomised import RandomSequences
+from mcptasks.conformance.engine.wire_profiles import Official, Profile
+from mcptasks.conformance.targets.store import StoreOptions
+from mcptasks.strategies.operations import Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
+
+__all__ = ["IDS", "WIRE_FEATURES", "WirePlan", "official_sequences"]
+
+IDS: Final = 60
+"""Tasks that are created at once, to look at their ids."""
+
+WIRE_FEATURES: Final = Features(renewable=False, asynchronous=False, in_process=False)
+
+
+class WirePlan(Plan):
+    """The phases for a seed and a profile."""
+
+    def __init__(self, seed: int, profile: Profile, avoid: frozenset[str] = frozenset()) -> None:
+        self.features = WIRE_FEATURES
+        self.avoid = avoid
+        self.random = RandomSequences(seed, well_formed=False, in_process=False)
+        phases: list[Phase] = [Phase(0, "ids", 1.0)]
+        if isinstance(profile, Official):
+            phases.append(Phase(1, "random", 1.0))
+            self._fixed = official_sequences(profile)
+        else:
+            self._fixed = []
+
+            def add(share: float, alphabet: Alphabet, *depths: int) -> None:
+                phases.append(Phase(len(phases), "exhaustive", share, alphabet.without(avoid), depths))
+
+            add(0.4, one_task(), 1, 2)
+            add(0.6, two_tasks(), 1, 2)
+            phases.append(Phase(len(phases), "hypothesis", 0.7))
+            phases.append(Phase(len(phases), "random", 1.0))
+            add(8.0, one_task(), 3)
+        self.phases = tuple(phases)
+
+    def options(self, batch: int) -> StoreOptions:
+        """A server is as it is."""
+        return StoreOptions()
+
+    def random_sequence(self, number: int) -> list[Operation]:
+        """Random sequence ``number``; with the official tools, one of a fixed list."""
+        if self._fixed:
+            position = number % 10_000_000
+            return list(self._fixed[position]) if position < len(self._fixed) else []
+        return super().random_sequence(number)
+
+    @property
+    def fixed(self) -> int:
+        """How many sequences the random phase has; 0: as many as the budget allows."""
+        return len(self._fixed)
+
+
+def official_sequences(profile: Official) -> list[list[Operation]]:
+    """What the official fixture tools reach, each once; a task is made by the tool that does what follows."""
+    ask, both = {"a": {"q": 1}}, {"a": {"q": 1}, "b": {"q": 2}}
+    yes, again = {"a": {"n": 1}}, {"a": {"n": 2}}
+    tools = profile.tools
+    out: list[list[Operation]] = [[Get("x1"), Cancel("x2"), Resolve("x3", yes)]]
+    if "slow_compute" in tools:
+        out += [
+            [Create(), Get(), Get(), Cancel(), Get(), Cancel(), Get()],
+            [Create(), Resolve("t1", {"never-asked": {}}), Get(), Cancel(), Resolve("t1", yes), Get()],
+            [Create(), Create("t2"), Get(), Get("t2"), Cancel("t2"), Get(), Get("t2"), Cancel()],
+            [Create(), Get("t1~prefix"), Cancel("t1~suffix"), Resolve("t1~prefix", yes), Get()],
+            [Create(), Complete("t1", {"ok": 1}), Get(), Get(), Cancel(), Get(), Resolve("t1", yes), Get()],
+            [Create(), Complete("t1", {"ok": 1}), Create("t2"), Cancel("t2"), Get(), Get("t2")],
+        ]
+    if "failing_job" in tools:
+        failed = {"content": [], "isError": True}
+        out.append([Create(), Complete("t1", failed), Get(), Get(), Cancel(), Get(), Resolve("t1", yes), Get()])
+    if "protocol_error_job" in tools:
+        out.append([Create(), Fail("t1", {"code": 1, "message": "x"}), Get(), Get(), Cancel(), Get()])
+    if "confirm_delete" in tools:
+        out += [
+            [Create(), SetInput("t1", ask), Get(), Get(), Resolve("t1", yes), Complete("t1", {}), Get(), Get()],
+            [Create(), SetInput("t1", ask), Resolve("t1", {"never-asked": {}}), Get(), Resolve("t1", {}), Get()],
+            [Create(), SetInput("t1", ask), Resolve("t1", yes), Resolve("t1", again), Complete("t1", {}), Get()],
+            [Create(), SetInput("t1", ask), Cancel(), Get(), Resolve("t1", yes), Get()],
+            [
+                *(Create(), Create("t2"), SetInput("t1", ask), SetInput("t2", ask)),
+                *(Resolve("t1", yes), Complete("t1", {}), Get("t2"), Get("t1"), Cancel("t2"), Get("t1")),
+            ],
+        ]
+    if "multi_input" in tools:
+        first, second = {"a": {"n": 1}}, {"b": {"n": 2}}
+        out += [
+            [Create(), SetInput("t1", both), Get(), Resolve("t1", {**first, **second}), Complete("t1", {}), Get()],
+            [
+                *(Create(), SetInput("t1", both), Resolve("t1", first), Get(), Resolve("t1", first), Get()),
+                *(Resolve("t1", {**first, **second}), Complete("t1", {}), Get()),
+            ],
+            [
+                *(Create(), SetInput("t1", both), Resolve("t1", {**first, "never-asked": {}}), Get()),
+                *(Resolve("t1", second), Get(), Cancel(), Get()),
+            ],
+        ]
+    return out

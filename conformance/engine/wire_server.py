@@ -1,0 +1,249 @@
+"""A server as a source of targets: found out about once, then opened as often as a driver likes.
+
+Opening makes no new server: a server cannot be renewed from outside, and its tasks of earlier sequences stay.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from mcptasks.conformance.engine.wire_profiles import CONTROL_TOOLS, OFFICIAL_TOOLS, Control, Official, Profile
+from mcptasks.conformance.errors import InconclusiveError, TargetUnusableError
+from mcptasks.conformance.wire.client import Limits, Reply, WireClient
+from mcptasks.conformance.wire.forms import Forms
+from mcptasks.conformance.wire.names import TASKS_EXTENSION, UNSUPPORTED_VERSION, VERSION
+from mcptasks.conformance.wire.problems import Smell, WireProblem
+from mcptasks.conformance.wire.spec import ServerSpec
+from mcptasks.conformance.wire.transcript import Transcript
+from mcptasks.strategies.json_values import JSON, text_of
+
+__all__ = ["Introduction", "OpenServer", "ServerSource", "introduce"]
+
+_PAGES: Final = 20
+_MAKERS: Final = ("slow_compute", "failing_job", "protocol_error_job", "confirm_delete", "multi_input")
+_UNKNOWN_TOOL: Final = "mcptasks_no_such_tool"
+
+
+@dataclass(slots=True)
+class OpenServer:
+    """A server at work, with what is remembered of it over all sequences."""
+
+    client: WireClient
+    profile: Profile
+    forms: Forms
+    transcript: Transcript
+    note: Callable[[str], None]
+    seen_ids: set[str] = field(default_factory=set)
+    refusals: int = 0
+    """Creations refused in a row."""
+    renames_keys: bool = False
+    clock: None = None
+    """A server's clock cannot be driven."""
+
+    async def close(self) -> None:
+        """Nothing to do: the server goes on."""
+
+
+class ServerSource:
+    """Opens one server.
+
+    Args:
+        client: connected to it.
+        profile: how it is driven.
+        spec: as the user named it.
+        url: its endpoint.
+        note: takes what a reader should know, each text once.
+    """
+
+    is_instance = True
+    accepts: frozenset[str] = frozenset()
+
+    def __init__(
+        self, client: WireClient, profile: Profile, spec: ServerSpec, url: str, note: Callable[[str], None]
+    ) -> None:
+        told: set[str] = set()
+
+        def once(text: str) -> None:
+            if text not in told and len(told) < 20:
+                told.add(text)
+                note(text)
+
+        self.opened = OpenServer(client, profile, Forms(), Transcript(url, spec.headers), once)
+        self.spec = spec
+
+    async def open(self, options: object = None) -> OpenServer:
+        """The server."""
+        return self.opened
+
+
+@dataclass(slots=True)
+class Introduction:
+    """What a server said of itself."""
+
+    profile: Profile
+    tools: list[str]
+    server: str
+    """Its name and version, as it tells them."""
+    smells: list[tuple[str, Smell]]
+    """Deviations, each with the method that showed it."""
+    notes: list[str]
+
+
+async def introduce(client: WireClient, spec: ServerSpec) -> Introduction:
+    """Ask a server what it is.
+
+    Raises:
+        TargetUnusableError: it gives no answer that can be read, or does not speak the revision.
+        InconclusiveError: it has no tasks, or no tools that make them.
+    """
+    smells: list[tuple[str, Smell]] = []
+    counts = client.exercised
+    discovered = await _ask(client, "server/discover", {}, smells)
+    result = _discovery(discovered, client.endpoint)
+    counts["core.discover.implemented"] += 1
+    counts["core.discover.shape"] += 1
+    smells += [("server/discover", smell) for smell in Forms().discovery(result)]
+    _versions(result, client.endpoint, counts, smells)
+    _extension(result, counts, smells)
+    tools = await _tools(client, smells)
+    profile = _profile(tools, spec)
+    refusal = await _ask(client, "tools/call", {"name": _UNKNOWN_TOOL, "arguments": {}}, smells)
+    if refusal.error is not None or (refusal.result or {}).get("isError") is True:
+        counts["refused:tools/call"] += 1
+    meta = result.get("_meta")
+    info = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, Mapping) else None
+    server = f"{info.get('name')} {info.get('version')}" if isinstance(info, Mapping) else "a server without a name"
+    return Introduction(profile, tools, text_of(server, 120)[1:-1], smells, _notes(profile))
+
+
+async def _ask(
+    client: WireClient, method: str, params: Mapping[str, JSON], smells: list[tuple[str, Smell]]
+) -> Reply:
+    try:
+        reply = await client.request(method, params)
+    except WireProblem as problem:
+        line = problem.line if problem.kind == "unreachable" else f"{client.endpoint}: {problem.line}"
+        raise TargetUnusableError(line) from problem
+    smells += [(method, smell) for smell in reply.smells]
+    return reply
+
+
+def _discovery(reply: Reply, endpoint: str) -> Mapping[str, JSON]:
+    if reply.error is None:
+        assert reply.result is not None
+        return reply.result
+    data = reply.error.get("data")
+    if reply.code == UNSUPPORTED_VERSION and isinstance(data, Mapping):
+        served = text_of(data.get("supported"), 80)
+        raise TargetUnusableError(f"{endpoint}: it serves protocol versions {served}, not {VERSION}")
+    raise TargetUnusableError(
+        f"{endpoint}: it speaks no known revision: server/discover is answered with error {reply.code}: "
+        f"{text_of(reply.error['message'], 120)}"
+    )
+
+
+def _versions(
+    result: Mapping[str, JSON], endpoint: str, counts: Counter[str], smells: list[tuple[str, Smell]]
+) -> None:
+    versions = result.get("supportedVersions")
+    counts["core.discover.lists-version"] += 1
+    if isinstance(versions, list) and VERSION not in versions:
+        smells.append(
+            (
+                "server/discover",
+                Smell(
+                    "core.discover.lists-version",
+                    "supportedVersions",
+                    f"supportedVersions has {VERSION}, in which it just answered",
+                    f"has supportedVersions {text_of(versions, 80)}",
+                ),
+            )
+        )
+
+
+def _extension(result: Mapping[str, JSON], counts: Counter[str], smells: list[tuple[str, Smell]]) -> None:
+    capabilities = result.get("capabilities")
+    capabilities = capabilities if isinstance(capabilities, Mapping) else {}
+    extensions = capabilities.get("extensions")
+    extensions = extensions if isinstance(extensions, Mapping) else {}
+    if TASKS_EXTENSION not in extensions:
+        raise InconclusiveError(
+            f"the server offers no tasks: capabilities.extensions of its server/discover answer has no {TASKS_EXTENSION}"
+        )
+    value = extensions[TASKS_EXTENSION]
+    counts["tasks.cap.server-advertises"] += 1
+    counts["tasks.cap.settings-empty"] += 1
+    counts["tasks.cap.no-legacy-advert"] += 1
+
+    def smell(requirement: str, aspect: str, expected: str, actual: str) -> None:
+        smells.append(("server/discover", Smell(requirement, aspect, expected, actual)))
+
+    if not isinstance(value, Mapping):
+        smell(
+            "tasks.cap.server-advertises", "extension", "an object", f"has {text_of(value, 40)} as {TASKS_EXTENSION}"
+        )
+    elif value:
+        smell("tasks.cap.settings-empty", "extension", "{}", f"has {text_of(value, 80)} as {TASKS_EXTENSION}")
+    if "tasks" in capabilities:
+        smell(
+            "tasks.cap.no-legacy-advert",
+            "tasks",
+            "no capabilities.tasks",
+            "has capabilities.tasks, which is of the 2025-11-25 revision",
+        )
+
+
+async def _tools(client: WireClient, smells: list[tuple[str, Smell]]) -> list[str]:
+    names: list[str] = []
+    params: dict[str, JSON] = {}
+    for _ in range(_PAGES):
+        reply = await _ask(client, "tools/list", params, smells)
+        tools = (reply.result or {}).get("tools")
+        for tool in tools if isinstance(tools, list) else []:
+            if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
+                names.append(tool["name"])
+        cursor = (reply.result or {}).get("nextCursor")
+        if not isinstance(cursor, str):
+            break
+        params = {"cursor": cursor}
+    return names
+
+
+def _profile(tools: list[str], spec: ServerSpec) -> Profile:
+    offered = set(tools)
+    control = offered >= CONTROL_TOOLS
+    official = bool(offered & set(_MAKERS))
+    if spec.profile in (None, "control") and control:
+        return Control()
+    if spec.profile in (None, "official") and official:
+        return Official(tools)
+    wanted = "task_open and task_step" if spec.profile == "control" else "the fixture tools of the official suite"
+    if spec.profile is not None:
+        raise InconclusiveError(f"profile {spec.profile}: the server does not offer {wanted}")
+    raise InconclusiveError(
+        "the server offers tasks and no tool that this suite can drive: neither task_open and task_step nor the "
+        f"fixture tools of the official suite ({', '.join(_MAKERS)})"
+    )
+
+
+def _notes(profile: Profile) -> list[str]:
+    if profile.name == "control":
+        return []
+    missing = sorted(OFFICIAL_TOOLS - profile.tools) if isinstance(profile, Official) else []
+    lacking = f" It lacks {', '.join(missing)}." if missing else ""
+    return [
+        "driven with the official fixture tools." + lacking + " The control tools task_open and task_step would add: "
+        "tasks that stay as they are until stepped, so that every lifecycle is reached and a missed deadline is a "
+        "failure; results, errors and questions of the suite's own choice; late steps on finished tasks; and whether "
+        "every answer reached its question."
+    ]
+
+
+def limits_of(timeout: float) -> Limits:
+    """The limits for a run whose calls may take ``timeout`` seconds."""
+    return Limits(answer_s=timeout)
+
+

@@ -1,0 +1,118 @@
+"""A server as the user named it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from mcptasks.conformance.errors import UsageError
+from mcptasks.conformance.wire.secrets import HeaderLine, Redactor, shown_url, url_secrets
+from mcptasks.strategies.json_values import JSON
+
+__all__ = ["DEFAULT_REQUESTS", "PROFILES", "ProfileName", "ServerSpec"]
+
+ProfileName = Literal["control", "official"]
+PROFILES: Final[tuple[ProfileName, ...]] = ("control", "official")
+
+DEFAULT_REQUESTS: Final = 3000
+"""Requests of a run where the user names no budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSpec:
+    """A server over Streamable HTTP."""
+
+    url: str = ""
+    """Its endpoint; may be empty with ``start``, whose first line of output then names it."""
+    headers: tuple[HeaderLine, ...] = ()
+    start: str | None = None
+    """Command that starts it first."""
+    serve: str | None = None
+    """Task store (``module:attr``) to put behind the suite's own harness, which is then the server."""
+    profile: ProfileName | None = None
+    """Which tools to drive it with; ``None`` takes the richest that it offers."""
+    max_requests: int | None = None
+    rate: float | None = None
+    """Requests per second at most."""
+    settle: float | None = None
+    """Seconds until an effect must show; ``None`` is the contract's default."""
+
+    kind: Literal["server"] = "server"
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without asking the server.
+
+        Raises:
+            UsageError: the URL is none, or a number is out of range.
+        """
+        if self.url:
+            try:
+                parts = urlsplit(self.url)
+                parts.port  # noqa: B018  # raises where it is no port
+            except ValueError as error:
+                raise UsageError(f"'{shown(self.url)}' is no URL: {error}") from error
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise UsageError(f"'{shown(self.url)}' is no http:// or https:// URL")
+        elif self.start is None and self.serve is None:
+            raise UsageError("a server needs a URL")
+        if self.profile is not None and self.profile not in PROFILES:
+            raise UsageError(f"unknown profile '{self.profile}'; known are {', '.join(PROFILES)}")
+        if self.max_requests is not None and self.max_requests < 1:
+            raise UsageError("--max-requests must be at least 1")
+        if self.rate is not None and not self.rate > 0:
+            raise UsageError("--rate must be above 0")
+        if self.settle is not None and self.settle < 0:
+            raise UsageError("--settle must not be negative")
+
+    @property
+    def name(self) -> str:
+        """How reports name it."""
+        if self.serve is not None:
+            return f"server over {self.serve}"
+        return shown_url(self.url) if self.url else (self.start or "")
+
+    @property
+    def redactor(self) -> Redactor:
+        """What keeps its secrets out of everything told."""
+        return Redactor([*url_secrets(self.url), *(secret for line in self.headers for secret in line.secrets)])
+
+    def options(self) -> dict[str, JSON]:
+        """How to name it again on the command line, secrets left out."""
+        out: dict[str, JSON] = {}
+        if self.url:
+            out["url"] = shown_url(self.url)
+        if self.headers:
+            out["headers"] = [line.shown for line in self.headers]
+        for member in ("start", "serve", "profile", "max_requests", "rate", "settle"):
+            value = getattr(self, member)
+            if value is not None:
+                out[member] = value
+        return out
+
+    def to_json(self) -> dict[str, JSON]:
+        """The form that :meth:`from_json` reads; it holds what the user wrote, secrets included."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> ServerSpec:
+        """The server that :meth:`to_json` wrote."""
+        return cls(**{**value, "headers": tuple(HeaderLine(**line) for line in value["headers"])})
+
+    @classmethod
+    def named(cls, url: str, headers: Sequence[str] = (), **options: Any) -> ServerSpec:
+        """A server from the texts of ``--url`` and ``--header``.
+
+        Raises:
+            UsageError: one of them is malformed.
+        """
+        return cls(url, tuple(HeaderLine.parse(text) for text in headers), **options)
+
+
+def shown(url: str) -> str:
+    """The URL for an error message, also where it is none."""
+    try:
+        return shown_url(url)
+    except ValueError:
+        return url.rpartition("@")[2]
