@@ -85,8 +85,8 @@ class TaskStoreConformance:
         """The Hypothesis state machine: other sequences, shrunk by Hypothesis."""
         from mcptasks.conformance.pytest_machine import run_machine
 
-        report, options = self._report(pytestconfig)
-        run_machine(self.open_store, type(self).__qualname__, options, frozenset(report.expected_failures))
+        _, options = self._report(pytestconfig)
+        run_machine(self.open_store, type(self).__qualname__, options)
 
     def _report(self, config: pytest.Config) -> tuple[TargetReport, ClassOptions]:
         """The report of the class, made once in each process."""

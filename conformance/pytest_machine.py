@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -25,26 +26,31 @@ from mcptasks.strategies.operations import Operation, sequence_to_json
 __all__ = ["run_machine"]
 
 
-def run_machine(
-    open_store: Callable[..., Any], name: str, options: ClassOptions, expected: frozenset[str] = frozenset()
-) -> None:
+def run_machine(open_store: Callable[..., Any], name: str, options: ClassOptions) -> None:
     """Run the state machine on stores that ``open_store`` opens; a breach fails the test.
 
     Args:
         open_store: a factory.
         name: how messages call the store.
-        options: of the test class.
-        expected: requirements whose breach the baseline expects.
+        options: of the test class; what its baseline expects does not fail.
     """
     source, adapter = source_here(open_store, name, None, options.adapter)
-    judged = frozenset(item.id for item in selected(options.run)) - expected
-    not_applicable = adapter.reason_not_applicable if adapter is not None else lambda _: None
+    judged = frozenset(item.id for item in selected(options.run))
+    today = datetime.now(UTC).date()
     features = Features(
         clock="clock" in source.accepts,
         ttl="default_ttl_ms" in source.accepts,
         input_requests="set_input_requests" not in source.exempt,
         well_formed=adapter is not None and adapter.payloads != "any",
     )
+
+    def excused(breach: Breach) -> bool:
+        if adapter is not None and adapter.reason_not_applicable(breach.requirement) is not None:
+            return True
+        entry = options.run.baseline.entries.get(breach.requirement) if options.run.baseline is not None else None
+        if entry is None or (entry.expires is not None and entry.expires < today):
+            return False
+        return entry.fingerprints is None or breach.fingerprint in entry.fingerprints
 
     shown: dict[type[ConformanceFailure], str] = {}
 
@@ -61,7 +67,7 @@ def run_machine(
 
         def _breached(self, breach: Breach) -> None:
             self.ended = True
-            if breach.requirement in judged and not_applicable(breach.requirement) is None:
+            if breach.requirement in judged and not excused(breach):
                 # Hypothesis runs the shortest example last.
                 shown[failure_of(breach.requirement)] = _explained(breach, self.operations, self.options)
                 super()._breached(breach)
