@@ -73,7 +73,10 @@ def _spec(saved: Replay, file: Path, store: str | None, store_args: Sequence[str
     from mcptasks.conformance.runner.job import StoreSpec
 
     if store is not None or store_args or adapter is not None:
-        return targets_of(TargetOptions(store, store_args, adapter))[0].spec
+        given_spec = targets_of(TargetOptions(store, store_args, adapter))[0].spec
+        if store is not None and isinstance(given_spec, StoreSpec):
+            return given_spec
+        raise UsageError("--store-arg and --adapter go with --store, which is missing")
     named: Any = saved.target.options.get("store")
     if saved.target.kind != "store" or not isinstance(named, str):
         raise UsageError(f"{file}: it names no store that can be opened from here; name one with --store")

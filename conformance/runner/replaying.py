@@ -156,7 +156,8 @@ async def _once_here(
 ) -> Message | None:
     with tempfile.TemporaryDirectory(prefix="mcptasks-run-") as folder:
         beat = Beat(Path(folder) / "beat", create=True)
-        watchdog = Watchdog(beat.words, settings.timeout)
+        words: Any = beat.words
+        watchdog = Watchdog(words, settings.timeout)
         watchdog.start()
         try:
             breach = await replay_once(
