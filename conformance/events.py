@@ -81,6 +81,8 @@ class Finding:
     confirmed: str = "on a fresh store"
     """``on a fresh store`` or ``needs the history of the store`` (then ``operations`` is that history, shrunk)."""
     occurrences: int = 1
+    curl: list[str] = field(default_factory=list)
+    """On a server: the requests that show it, as shell commands; secrets redacted."""
     replay: str | None = None
     """Path of the replay file, relative to the report directory."""
     pytest_file: str | None = None

@@ -48,7 +48,7 @@ _CODES: Final[dict[Outcome, ExitCode]] = {
 class Condition:
     """Why the run of a target did not come to its end."""
 
-    kind: Literal["interrupted", "error", "unusable"]
+    kind: Literal["interrupted", "error", "unusable", "inconclusive"]
     reason: str
 
 
@@ -116,7 +116,7 @@ def _outcome(
     options: JudgementOptions,
     condition: Condition | None,
 ) -> tuple[Outcome, str]:
-    if condition is not None and condition.kind != "unusable":
+    if condition is not None and condition.kind in ("interrupted", "error"):
         return condition.kind, condition.reason
     if faults := [result for result in results if result.verdict == "error"]:
         return "error", f"the suite itself failed on {_listed(faults)}"
@@ -124,7 +124,7 @@ def _outcome(
         reason = ", ".join(_breaches(unexpected, enforced))
         return "nonconformant", f"{reason}; then {condition.reason}" if condition is not None else reason
     if condition is not None:
-        return "unusable", condition.reason
+        return condition.kind, condition.reason
     exercised = sum(result.exercised > 0 for result in results)
     if not exercised:
         return "inconclusive", "no requirement was exercised"

@@ -97,6 +97,8 @@ class Campaign:
         features: what the target offers.
     """
 
+    _hypothesis_calls = _HYPOTHESIS_CALLS
+
     def __init__(self, source: StoreSource, settings: Settings, emit: Emit, beat: Beat, features: Features) -> None:
         self._source = source
         self._settings = settings
@@ -115,6 +117,10 @@ class Campaign:
         self._driver = ""
         self._stopped = False
         self._missed: Counter[str] = Counter()
+
+    def stop(self) -> None:
+        """Stop at the next opportunity; the summary is still told."""
+        self._stopped = True
 
     def run(self, loop: asyncio.AbstractEventLoop) -> None:
         """Work through the plan and emit the summary.
@@ -255,7 +261,7 @@ class Campaign:
             self.examples += 1
             self._progress()
             made = self._beat.words[0] - first
-            return made < _HYPOTHESIS_CALLS and self._meter.spent < phase.share and not self._stopped
+            return made < self._hypothesis_calls and self._meter.spent < phase.share and not self._stopped
 
         drive(
             loop,
@@ -312,6 +318,8 @@ class Campaign:
                         break
                 else:
                     history.append(operations)
+                if self._stopped:
+                    break
                 if not self.examples & 15:
                     self._progress()
         finally:
@@ -346,7 +354,7 @@ class Campaign:
             found = await Investigator(replay, self._observe, self.known).investigate(
                 operations, breach, options, history
             )
-            if found is not None and found.breach.aspect == "missing":
+            if found is not None and (found.breach.aspect == "missing" or found.breach.waited):
                 found = await self._waited_for(found)
         finally:
             self._beat.investigating(False)

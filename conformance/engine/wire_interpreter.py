@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 from mcptasks.conformance.engine.breach import Breach, Stop
@@ -26,7 +28,7 @@ from mcptasks.conformance.model.automaton import Cause
 from mcptasks.conformance.model.states import ABSENT, GONE, STATUSES, TERMINAL, WORKING, Call, TaskState
 from mcptasks.conformance.model.wire_2026 import RUNNING
 from mcptasks.conformance.wire import translate
-from mcptasks.conformance.wire.client import Reply
+from mcptasks.conformance.wire.client import Reply, Words
 from mcptasks.conformance.wire.names import INVALID_PARAMS
 from mcptasks.conformance.wire.problems import Smell, WireProblem
 from mcptasks.strategies.json_values import JSON, Payload, text_of
@@ -64,7 +66,7 @@ class WireInterpreter:
         *,
         known: set[str] | None = None,
         settle: float | None = None,
-        beat: MutableSequence[int] | None = None,
+        beat: Words | None = None,
     ) -> None:
         self.store = store
         self.client = store.client
@@ -74,7 +76,7 @@ class WireInterpreter:
         self.automaton = automaton
         self.known = set() if known is None else known
         self.settle = settle
-        self.beat: MutableSequence[int] = [0] if beat is None else beat
+        self.beat: Words = [0] if beat is None else beat
         self.exercised = automaton.exercised
         self.client.exercised = automaton.exercised
         self.client.impatient = lambda requirement: f"{requirement}/get/every/stream" in self.known
@@ -101,6 +103,7 @@ class WireInterpreter:
     def begin(self) -> None:
         """Forget the tasks of the last sequence."""
         self.tasks: dict[str, WireTask] = {}
+        self._made: dict[str, str] = {}
         self._opened: list[WireTask] = []
         self.changes: list[str] = []
         self.index = 0
@@ -113,9 +116,9 @@ class WireInterpreter:
         self.begin()
         self._operations = list(operations)
         try:
-            for self.index, operation in enumerate(self._operations):
+            for operation in self._operations:
                 await self._do(operation)
-            self.index += 1
+                self.index += 1
             await self._end(judged=True)
         except Stop as stop:
             await self._end(judged=False)
@@ -131,10 +134,8 @@ class WireInterpreter:
             Stop: it shows a breach.
         """
         self._operations = (*self._operations[: self.index], operation)
-        try:
+        with suppress(_SkippedError):
             await self._do(operation)
-        except _SkippedError:
-            pass
         self.index += 1
 
     async def finish(self) -> None:
@@ -193,24 +194,7 @@ class WireInterpreter:
         if soft and found.fingerprint in self.known:
             self.repeated[found.fingerprint] += 1
             return
-        ids = {task.name: task.id for task in self._opened}
-        raise Stop(
-            Breach(
-                requirement,
-                operation,
-                row,
-                state,
-                aspect,
-                message,
-                expected,
-                actual,
-                self.index,
-                soft=soft,
-                warning=warning,
-                waited=waited,
-                curl=self.transcript.commands(ids),
-            )
-        )
+        raise Stop(replace(found, curl=self.transcript.commands(self._made)))
 
     def soft(self, requirement: str, operation: str, state: str, aspect: str, actual: str, expected: str) -> None:
         """Report what the sequence can go on after."""
@@ -331,6 +315,7 @@ class WireInterpreter:
         task = WireTask(operation.as_, task_id, self.automaton.start(start), cause)
         self.tasks[operation.as_] = task
         self._opened.append(task)
+        self._made[operation.as_] = task_id
         self.reads.learn(task, result)
         if status in STATUSES:
             self.automaton.choices[("tasks.status.seed-any", f"starts {status}")] += 1
@@ -614,4 +599,3 @@ _ANSWERS: Final = {
     "applied": "applied: true",
     "refused": "applied: false",
 }
-

@@ -250,16 +250,15 @@ class ReadJudge:
                 f"createdAt changes from {task.created.isoformat()} to {created.isoformat()}",
                 "createdAt never changes",
             )
-        if task.updated is not None and updated is not None:
-            if updated < task.updated:
-                run.soft(
-                    "tasks.shape.updated-monotone",
-                    "get",
-                    status,
-                    "lastUpdatedAt",
-                    f"lastUpdatedAt goes back from {task.updated.isoformat()} to {updated.isoformat()}",
-                    "lastUpdatedAt never goes back",
-                )
+        if task.updated is not None and updated is not None and updated < task.updated:
+            run.soft(
+                "tasks.shape.updated-monotone",
+                "get",
+                status,
+                "lastUpdatedAt",
+                f"lastUpdatedAt goes back from {task.updated.isoformat()} to {updated.isoformat()}",
+                "lastUpdatedAt never goes back",
+            )
         if task.status:
             if type(ttl) in (int, type(None)) and ttl != task.ttl_ms:
                 run.automaton.choices[("tasks.shape.ttl-may-change", "changes")] += 1

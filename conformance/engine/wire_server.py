@@ -119,9 +119,7 @@ async def introduce(client: WireClient, spec: ServerSpec) -> Introduction:
     return Introduction(profile, tools, text_of(server, 120)[1:-1], smells, _notes(profile))
 
 
-async def _ask(
-    client: WireClient, method: str, params: Mapping[str, JSON], smells: list[tuple[str, Smell]]
-) -> Reply:
+async def _ask(client: WireClient, method: str, params: Mapping[str, JSON], smells: list[tuple[str, Smell]]) -> Reply:
     try:
         reply = await client.request(method, params)
     except WireProblem as problem:
@@ -145,9 +143,7 @@ def _discovery(reply: Reply, endpoint: str) -> Mapping[str, JSON]:
     )
 
 
-def _versions(
-    result: Mapping[str, JSON], endpoint: str, counts: Counter[str], smells: list[tuple[str, Smell]]
-) -> None:
+def _versions(result: Mapping[str, JSON], endpoint: str, counts: Counter[str], smells: list[tuple[str, Smell]]) -> None:
     versions = result.get("supportedVersions")
     counts["core.discover.lists-version"] += 1
     if isinstance(versions, list) and VERSION not in versions:
@@ -182,9 +178,7 @@ def _extension(result: Mapping[str, JSON], counts: Counter[str], smells: list[tu
         smells.append(("server/discover", Smell(requirement, aspect, expected, actual)))
 
     if not isinstance(value, Mapping):
-        smell(
-            "tasks.cap.server-advertises", "extension", "an object", f"has {text_of(value, 40)} as {TASKS_EXTENSION}"
-        )
+        smell("tasks.cap.server-advertises", "extension", "an object", f"has {text_of(value, 40)} as {TASKS_EXTENSION}")
     elif value:
         smell("tasks.cap.settings-empty", "extension", "{}", f"has {text_of(value, 80)} as {TASKS_EXTENSION}")
     if "tasks" in capabilities:
@@ -245,5 +239,3 @@ def _notes(profile: Profile) -> list[str]:
 def limits_of(timeout: float) -> Limits:
     """The limits for a run whose calls may take ``timeout`` seconds."""
     return Limits(answer_s=timeout)
-
-

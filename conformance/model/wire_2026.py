@@ -263,7 +263,7 @@ def _fit_live(state: TaskState, seen: Seen) -> tuple[TaskState | None, str]:
         return (state, "") if state.due else (None, "pending-missing")
     if seen.stray:
         return None, "stray"
-    left = state.due & shown.keys()
+    left = state.due.intersection(shown)
     return (
         state._replace(
             status=_live_status(seen.shown),
@@ -278,7 +278,7 @@ def _fit_live(state: TaskState, seen: Seen) -> tuple[TaskState | None, str]:
 def _fit_running(state: TaskState, seen: Seen) -> tuple[TaskState | None, str]:
     if seen.status in TERMINAL:
         return ended(state, seen.status, seen.payload), ""
-    left = state.due & {key for key, _ in seen.shown}
+    left = state.due.intersection(key for key, _ in seen.shown)
     return (
         state._replace(pending=seen.shown, answered=state.answered | (state.due - left), due=left),
         "",

@@ -52,11 +52,13 @@ class RunOptions:
     """Resident bytes above which a target's process is killed."""
 
 
-def selected(options: RunOptions) -> tuple[Requirement, ...]:
-    """The requirements on a store that ``options`` ask for, in the catalogue's order."""
+def selected(
+    options: RunOptions, kind: Literal["store", "bridge", "server"] = "store"
+) -> tuple[Requirement, ...]:
+    """The requirements on a target of that kind that ``options`` ask for, in the catalogue's order."""
     catalogue = load_catalogue()
     wanted = {item.id for item in catalogue.select(options.select, level=options.level)}
-    return tuple(item for item in catalogue.for_target("store", "2026-07-28") if item.id in wanted)
+    return tuple(item for item in catalogue.for_target(kind, "2026-07-28") if item.id in wanted)
 
 
 class Account:
@@ -73,7 +75,7 @@ class Account:
         self._options = options
         self._emit = emit
         self._catalogue = load_catalogue()
-        self._requirements = selected(options)
+        self._requirements = selected(options, info.kind)
         self._started = time.monotonic()
         self.learned = Learned()
         self.before = Learned()
@@ -84,6 +86,7 @@ class Account:
         self.suspect: dict[str, Any] | None = None
         """A breach that is being investigated."""
         self.condition: Condition | None = None
+        self._announced = False
 
     @property
     def has_failed(self) -> bool:
@@ -98,8 +101,14 @@ class Account:
         return time.monotonic() - self._started
 
     def begin(self) -> None:
-        """Tell that the target is about to be driven."""
-        self._emit(TargetStarted(self._info))
+        """Tell that the target is about to be driven; of a server, once it has introduced itself."""
+        if self._info.kind != "server":
+            self._announce()
+
+    def _announce(self) -> None:
+        if not self._announced:
+            self._announced = True
+            self._emit(TargetStarted(self._info))
 
     def take(self, message: Mapping[str, Any]) -> None:
         """Take the next message of a campaign."""
@@ -108,7 +117,10 @@ class Account:
             self.features = Features(**message["features"])
             self.learned.reasons = message["reasons"]
             self.learned.not_applicable = message["not_applicable"]
-            self.learned.offered = offered(self.features)
+            told = message.get("offered")
+            self.learned.offered = offered(self.features) if told is None else frozenset(told)
+            self._info = replace(self._info, options={**self._info.options, **message.get("options", {})})
+            self._announce()
         elif kind in ("progress", "summary"):
             self._count(message)
             if kind == "progress":
@@ -176,6 +188,7 @@ class Account:
             driver=message["driver"],
             store_options=message["store_options"],
             confirmed=message["confirmed"],
+            curl=list(message.get("curl", ())),
         )
         self.findings[finding.fingerprint] = finding
         self._emit(FindingReported(self._info.name, finding))
@@ -187,10 +200,12 @@ class Account:
 
     def note(self, level: Literal["info", "warning", "error"], message: str) -> None:
         """Tell the reader something that is no verdict."""
+        self._announce()
         self._emit(Note(self._info.name, level, message))
 
     def finish(self) -> Outcome:
         """Judge, and tell the outcome as the target's last event."""
+        self._announce()
         learned = self.learned
         findings = self._counted()
         told = results(self._requirements, learned, findings)

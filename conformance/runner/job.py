@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from mcptasks.conformance.engine.budget import Budget
 from mcptasks.conformance.engine.campaign import Settings
+from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.strategies.json_values import JSON
 
-__all__ = ["Job", "StoreSpec"]
+__all__ = ["Job", "Spec", "StoreSpec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class StoreSpec:
     """``module:attr`` or ``path/file.py:attr``."""
     arguments: dict[str, JSON] = field(default_factory=dict)
     adapter: str | None = None
+    kind: Literal["store"] = "store"
 
     @property
     def name(self) -> str:
@@ -36,12 +38,16 @@ class StoreSpec:
         return out
 
 
+Spec = StoreSpec | ServerSpec
+"""A target as the user named it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One child's work."""
 
     mode: Literal["probe", "campaign", "replay"]
-    spec: StoreSpec
+    spec: Spec
     settings: Settings = Settings()  # noqa: RUF009  # frozen
     operations: list[JSON] = field(default_factory=list)
     store_options: dict[str, JSON] = field(default_factory=dict)
@@ -58,6 +64,7 @@ class Job:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Job:
         """The job that :meth:`to_json` wrote."""
+        spec: dict[str, Any] = value["spec"]
         settings = dict(value["settings"])
         settings["budget"] = Budget(**settings["budget"])
         settings["avoid"] = frozenset(settings["avoid"])
@@ -65,7 +72,7 @@ class Job:
         settings["resume"] = tuple(settings["resume"])
         return cls(
             mode=value["mode"],
-            spec=StoreSpec(**value["spec"]),
+            spec=ServerSpec.from_json(spec) if spec["kind"] == "server" else StoreSpec(**spec),
             settings=Settings(**settings),
             operations=value["operations"],
             store_options=value["store_options"],

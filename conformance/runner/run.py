@@ -18,8 +18,9 @@ from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.errors import UsageError
 from mcptasks.conformance.events import Event, Note, Outcome, RunFinished, RunStarted
 from mcptasks.conformance.outcomes import exit_code, overall_outcome
-from mcptasks.conformance.runner.job import StoreSpec
+from mcptasks.conformance.runner.job import Spec, StoreSpec
 from mcptasks.conformance.runner.supervisor import RunOptions, Supervisor
+from mcptasks.conformance.wire.spec import ServerSpec
 
 __all__ = ["EMBEDDED", "Target", "run_targets", "tool_version"]
 
@@ -30,7 +31,7 @@ _SIDE_BY_SIDE: Final = 2
 class Target:
     """A target of a run, with what differs from the run's options for it."""
 
-    spec: StoreSpec
+    spec: Spec
     name: str | None = None
     calls: int | None = None
     """Another budget of calls than the default, where the default is used."""
@@ -40,6 +41,7 @@ EMBEDDED: Final = (
     Target(StoreSpec("mcptasks.fixtures.stores.memory:MemoryTaskStore"), "reference: memory (async)"),
     Target(StoreSpec("mcptasks.fixtures.stores.threadsafe:ThreadSafeTaskStore"), "reference: memory (plain def)"),
     Target(StoreSpec("mcptasks.fixtures.stores.sqlite:SqliteTaskStore"), "reference: SQLite", 60_000),
+    Target(ServerSpec(serve="mcptasks.fixtures.stores.memory:MemoryTaskStore"), "reference: server", 2000),
 )
 """What is checked when the user names no target."""
 

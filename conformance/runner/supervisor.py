@@ -17,7 +17,7 @@ from mcptasks.conformance.runner.account import Account, RunOptions
 from mcptasks.conformance.runner.child import Child
 from mcptasks.conformance.runner.deaths import Death, solve, under_way
 from mcptasks.conformance.runner.fault_log import write_fault_log
-from mcptasks.conformance.runner.job import Job, StoreSpec
+from mcptasks.conformance.runner.job import Job, Spec
 from mcptasks.strategies.operations import sequence_to_json
 
 __all__ = ["RunOptions", "Supervisor"]
@@ -38,7 +38,7 @@ class Supervisor:
 
     def __init__(
         self,
-        spec: StoreSpec,
+        spec: Spec,
         options: RunOptions,
         emit: Callable[[Event], None],
         stop: threading.Event,
@@ -48,7 +48,7 @@ class Supervisor:
         self._options = options
         self._stop = stop
         self.name = name or spec.name
-        self._account = Account(TargetInfo("store", self.name, "2026-07-28", spec.options()), options, emit)
+        self._account = Account(TargetInfo(spec.kind, self.name, "2026-07-28", spec.options()), options, emit)
         self._avoid: set[str] = set()
 
     def run(self) -> Outcome:
@@ -113,7 +113,7 @@ class Supervisor:
         if code == 5:
             self._fault(text, str(message.get("traceback", text)))
         else:
-            self._account.condition = Condition("unusable", text)
+            self._account.condition = Condition("inconclusive" if code == 4 else "unusable", text)
         self._usage = code == 2
         if child.output.strip():
             self._account.note("info", f"the target printed: {child.output[-1500:]}")
@@ -134,6 +134,10 @@ class Supervisor:
         assert ended is not None
         if child.output.strip():
             self._account.note("info", f"before it died the target printed: {child.output[-1500:]}")
+        if job.spec.kind == "server":
+            # The server runs elsewhere: what died is the suite's own client of it.
+            account.condition = Condition("error", f"the suite's process for this server ended: {ended.words}")
+            return None
         if not account.learned.offered:
             account.condition = Condition("unusable", f"opening the store: {ended.words}")
             return None

@@ -51,6 +51,26 @@ def _inapplicable(requirement: Requirement, learned: Learned) -> str | None:
     return None
 
 
+_METHODS: Final = (
+    (("tasks.update.", "tasks.rt.update-", "tasks.cap.update-"), "tasks/update"),
+    (("tasks.cancel.", "tasks.rt.cancel-", "tasks.cap.cancel-"), "tasks/cancel"),
+    (("tasks.create.", "tasks.rt.create-", "tasks.shape.flat", "tasks.cap.", "tasks.sec.entropy"), "tools/call"),
+    (("tasks.status.seed-any",), "tools/call"),
+    (("tasks.",), "tasks/get"),
+)
+
+
+def _unproved(requirement: str, learned: Learned) -> str | None:
+    """Why good observations on a server prove nothing yet (contract, section 5)."""
+    method = next((name for prefixes, name in _METHODS if requirement.startswith(prefixes)), None)
+    if method is None:
+        return None
+    for kind, told in (("answered", "answered well"), ("refused", "refused")):
+        if not learned.exercised[f"{kind}:{method}"]:
+            return f"no {method} was {told} in this run, so what it answers proves nothing"
+    return None
+
+
 def _choices(requirement: str, learned: Learned) -> list[tuple[str, int]]:
     return [(label, count) for (name, label), count in learned.choices.most_common() if name == requirement and count]
 
@@ -80,6 +100,8 @@ def results(
         why = _inapplicable(requirement, learned)
         if why is not None:
             out.append(RequirementResult(requirement.id, requirement.level, "not_applicable", 0, why))
+        elif exercised and (unproved := _unproved(requirement.id, learned)) is not None:
+            out.append(RequirementResult(requirement.id, requirement.level, "not_exercised", 0, unproved))
         elif exercised and (requirement.verdict != "accept" or choices):
             out.append(RequirementResult(requirement.id, requirement.level, "pass", exercised, told))
         else:

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.campaign import Campaign, replay_once
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.errors import ConformanceError
-from mcptasks.conformance.runner.job import Job
+from mcptasks.conformance.runner.job import Job, StoreSpec
 from mcptasks.conformance.targets.loading import load_source, probe
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.strategies.json_values import JSON
@@ -36,9 +37,11 @@ class _Pipe:
     def __init__(self, descriptor: int) -> None:
         os.set_inheritable(descriptor, False)
         self._descriptor = descriptor
+        self.redact: Callable[[JSON], JSON] = lambda value: value
+        """Keeps secrets out of every message."""
 
     def __call__(self, message: dict[str, JSON]) -> None:
-        data = json.dumps(message, ensure_ascii=True).encode() + b"\n"
+        data = json.dumps(self.redact(message), ensure_ascii=True).encode() + b"\n"
         while data:
             data = data[os.write(self._descriptor, data) :]
 
@@ -53,6 +56,7 @@ def _end_with_parent() -> None:
 
 
 async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
+    assert isinstance(job.spec, StoreSpec)
     source, adapter = load_source(job.spec.store, job.spec.arguments, job.spec.adapter)
     if job.mode == "replay":
         settings = job.settings
@@ -81,6 +85,19 @@ async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
     return Campaign(source, job.settings, pipe, beat, offer.features)
 
 
+def _serve_job(job: Job, pipe: _Pipe, beat: Beat, loop: asyncio.AbstractEventLoop) -> None:
+    # Imported here: a run against a store needs no HTTP client.
+    from mcptasks.conformance.runner.server_job import ServerWork
+
+    work = ServerWork(job, pipe, beat)
+    try:
+        campaign = loop.run_until_complete(work.open())
+        if campaign is not None:
+            campaign.run(loop)
+    finally:
+        loop.run_until_complete(work.close())
+
+
 def main(arguments: list[str]) -> int:
     """Do one job; the exit code is 0 when it was done, whatever was found."""
     job_file, beat_file, descriptor = arguments
@@ -92,9 +109,13 @@ def main(arguments: list[str]) -> int:
     try:
         job = Job.from_json(json.loads(Path(job_file).read_text()))
         beat = Beat(Path(beat_file))
-        campaign: Any = loop.run_until_complete(_work(job, pipe, beat))
-        if campaign is not None:
-            campaign.run(loop)
+        if isinstance(job.spec, StoreSpec):
+            campaign: Any = loop.run_until_complete(_work(job, pipe, beat))
+            if campaign is not None:
+                campaign.run(loop)
+        else:
+            pipe.redact = job.spec.redactor
+            _serve_job(job, pipe, beat, loop)
         pipe({"kind": "done"})
     except ConformanceError as error:
         pipe({"kind": "failed", "exit_code": error.exit_code, "message": str(error)})

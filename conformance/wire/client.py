@@ -9,11 +9,11 @@ import asyncio
 import ssl
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, MutableSequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -27,7 +27,7 @@ from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire.sse import EventReader
 from mcptasks.strategies.json_values import JSON, text_of
 
-__all__ = ["Limits", "Reply", "WireClient"]
+__all__ = ["Limits", "Reply", "WireClient", "Words"]
 
 _READS: Final = frozenset({"server/discover", "tools/list", "tasks/get"})
 """Methods that change nothing: sent again when a kept-alive connection turns out to be closed."""
@@ -35,6 +35,16 @@ _LONGEST_WAIT: Final = 60.0
 _ATTEMPTS: Final = 10
 _EVENTS: Final = 10_000
 _EVERY_REPLY: Final = ("rpc.version", "rpc.id-echo", "rpc.result-xor-error", "http.response-type", "http.post-endpoint")
+
+
+class Words(Protocol):
+    """Numbers that can be counted up: a list, or memory shared with another process."""
+
+    def __getitem__(self, index: int, /) -> int:
+        """The number there."""
+
+    def __setitem__(self, index: int, value: int, /) -> None:
+        """Set the number there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,7 @@ class WireClient:
         url: str,
         *,
         limits: Limits | None = None,
-        beat: MutableSequence[int] | None = None,
+        beat: Words | None = None,
         version: str = "0",
         exercised: Counter[str] | None = None,
     ) -> None:
@@ -95,7 +105,7 @@ class WireClient:
         self._url = httpx.URL(url)
         self.endpoint = _endpoint(url)
         self._left = spec.max_requests
-        self._beat: MutableSequence[int] = [0] if beat is None else beat
+        self._beat: Words = [0] if beat is None else beat
         self.pacer = Pacer(spec.rate, self._alive)
         self._maker = RequestMaker(version, [(line.name, line.resolved()) for line in spec.headers])
         self.impatient: Callable[[str], bool] = lambda fingerprint: False
@@ -177,7 +187,7 @@ class WireClient:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self.limits.answer_s):
-                request = httpx.Request("POST", self._url, headers=outgoing.headers, content=outgoing.body)  # type: ignore[arg-type]
+                request = httpx.Request("POST", self._url, headers=outgoing.headers, content=outgoing.body)
                 response = await self._http.send(request, stream=True)
                 progress.status = response.status_code
                 try:

@@ -1,0 +1,240 @@
+"""A whole run against one server: the campaign of stores, with what is different about servers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from mcptasks.conformance.engine.beat import Beat
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.campaign import Campaign, Emit, Settings
+from mcptasks.conformance.engine.entropy import weakness
+from mcptasks.conformance.engine.investigate import Confirmed
+from mcptasks.conformance.engine.plan import Phase
+from mcptasks.conformance.engine.watchdog import Watchdog
+from mcptasks.conformance.engine.wire_automaton import WireAutomaton
+from mcptasks.conformance.engine.wire_interpreter import WireInterpreter
+from mcptasks.conformance.engine.wire_plan import IDS, WIRE_FEATURES, WirePlan
+from mcptasks.conformance.engine.wire_server import Introduction, ServerSource
+from mcptasks.conformance.errors import ConformanceError
+from mcptasks.conformance.targets.store import StoreOptions
+from mcptasks.conformance.wire.problems import RequestsSpentError
+from mcptasks.strategies.json_values import JSON
+from mcptasks.strategies.operations import Create, Get, Operation
+
+__all__ = ["WireCampaign", "replay_on_server"]
+
+_HYPOTHESIS_REQUESTS: Final = 250
+_PROOF_REQUESTS: Final = 1500
+"""Requests that confirming and shrinking one finding may take."""
+_BRIEF: Final = 0.15
+"""Seconds that shrinking waits for an effect that a whole deadline has shown not to come."""
+
+_READS: Final = {"store.get.pure": "tasks.status.get-pure", "store.get.current": "tasks.status.get-working"}
+"""The investigator names what a get does wrong as it is named for stores."""
+
+
+async def replay_on_server(
+    source: ServerSource,
+    operations: Sequence[Operation],
+    *,
+    known: set[str] | None = None,
+    settle: float | None = None,
+    beat: Beat | None = None,
+    automaton: WireAutomaton | None = None,
+) -> Breach | None:
+    """Run a sequence on a server with fresh tasks; the breach that ended it, or ``None``."""
+    server = await source.open()
+    interpreter = WireInterpreter(
+        server,
+        automaton or WireAutomaton(),
+        known=known,
+        settle=source.spec.settle if settle is None else settle,
+        beat=beat.words if beat else None,
+    )
+    return await interpreter.run(operations)
+
+
+class WireCampaign(Campaign):
+    """Runs the plan against one server.
+
+    Args:
+        source: the server.
+        settings: see :class:`Settings`.
+        emit: takes messages.
+        beat: shared counters.
+        introduction: what the server said of itself.
+    """
+
+    _hypothesis_calls = _HYPOTHESIS_REQUESTS
+
+    def __init__(
+        self, source: ServerSource, settings: Settings, emit: Emit, beat: Beat, introduction: Introduction
+    ) -> None:
+        super().__init__(source, settings, emit, beat, WIRE_FEATURES)  # type: ignore[arg-type]  # opened alike
+        self._server = source
+        self._wire = WireAutomaton()
+        self._wire.exercised.update(source.opened.client.exercised)
+        self._replays = WireAutomaton()
+        self.automaton = self._wire
+        self.plan: Any = WirePlan(settings.seed, introduction.profile, settings.avoid)
+        self._introduction = introduction
+
+    def run(self, loop: Any) -> None:
+        """Work through the plan and emit the summary.
+
+        Raises:
+            ConformanceError: the server is lost, or turns out to have nothing to check.
+        """
+        self._opening()
+        try:
+            super().run(loop)
+        except RequestsSpentError:
+            self._note("info", f"stopped after --max-requests {self._server.spec.max_requests} requests")
+            self._summary()
+        except ConformanceError:
+            self._summary()
+            raise
+        pacer = self._server.opened.client.pacer
+        if pacer.slowed:
+            self._note("info", f"the server asked {pacer.slowed} times for fewer requests (429 or 503), and got fewer")
+
+    def _note(self, level: str, message: str) -> None:
+        self._emit({"kind": "note", "level": level, "message": message})
+
+    def _opening(self) -> None:
+        """Report what was wrong with the server's introduction."""
+        for method, smell in self._introduction.smells:
+            actual = f"the answer {smell.actual}"
+            name = method.partition("/")[2]
+            found = Breach(
+                smell.requirement,
+                name,
+                name,
+                "every",
+                smell.aspect.removeprefix("!"),
+                f"{method}: {actual}",
+                smell.expected,
+                actual,
+                0,
+                soft=True,
+                warning=smell.aspect.startswith("!"),
+                curl=(f"# {method}, as any client sends it",),
+            )
+            if found.fingerprint not in self.known:
+                self.known.add(found.fingerprint)
+                self._driver = "exhaustive"
+                self._finding(Confirmed(found, [], StoreOptions(), "whenever it is asked"))
+
+    # --- phases ----------------------------------------------------------------------------
+
+    async def _ids(self) -> None:
+        """Create tasks, read each at once, and look at how well their ids can be guessed."""
+        interpreter = self._interpreter(await self._server.open())
+        self._beat.sequence(0)
+        operations: list[Operation] = []
+        for number in range(1, IDS + 1):
+            operations += [Create(f"t{number}"), Get(f"t{number}")]
+        if self._introduction.profile.free:
+            operations = operations[: 2 * 10]  # each of these is at work until it is cancelled
+        with self._watchdog.over(interpreter):
+            breach = await interpreter.run(operations)
+        self.examples += 1
+        if breach is not None:
+            await self._breached(operations, breach, StoreOptions(), [])
+            return
+        ids = [task.id for task in interpreter.tasks.values()]
+        if len(ids) < 20:
+            return
+        self.automaton.exercised["tasks.sec.entropy"] += 1
+        reason = weakness(ids)
+        if reason is not None:
+            found = Breach(
+                "tasks.sec.entropy", "create", "create", "absent", "identity", f"task ids can be guessed: {reason}",
+                "ids with at least 64 bits that cannot be told from earlier ones", reason, 2, soft=True,
+            )  # fmt: skip
+            if found.fingerprint not in self.known:
+                self.known.add(found.fingerprint)
+                self._finding(Confirmed(found, operations[:6:2], StoreOptions(), "on a fresh store"))
+
+    async def _random(self, phase: Phase) -> None:
+        if not self.plan.fixed:
+            await super()._random(phase)
+            return
+        base = phase.number * 10_000_000
+        sequences = [(base + number, self.plan.random_sequence(base + number)) for number in range(self.plan.fixed)]
+        await self._batches(sequences, lambda _: StoreOptions(), None, None)
+
+    def _interpreter(self, store: Any) -> Any:
+        interpreter = WireInterpreter(
+            store, self._wire, known=self.known, settle=self._server.spec.settle, beat=self._beat.words
+        )
+        interpreter.repeated = self.repeated
+        return interpreter
+
+    # --- breaches --------------------------------------------------------------------------
+
+    def _replayer(self, breach: Breach) -> Any:
+        brief = _BRIEF if breach.waited else None
+        client = self._server.opened.client
+        watchdog: Watchdog = self._watchdog
+        last = client.requests + _PROOF_REQUESTS
+
+        async def replay(operations: Sequence[Operation], options: StoreOptions) -> Breach | None:
+            if client.requests > last:
+                return None
+            counts = client.exercised
+            try:
+                watchdog.touch()
+                self._replays.exercised = Counter()  # what a proof observes counts for nothing
+                return await replay_on_server(
+                    self._server, operations, known=self.known, settle=brief, beat=self._beat, automaton=self._replays
+                )
+            finally:
+                client.exercised = counts
+
+        return replay
+
+    async def _waited_for(self, found: Confirmed) -> Confirmed | None:
+        """Shrinking waits only briefly for effects; the finding has to stand with the whole deadline."""
+        breach = await self._replayer(replace(found.breach, waited=False))(found.operations, found.options)
+        if breach is None or breach.fingerprint != found.breach.fingerprint:
+            return None
+        return replace(found, breach=breach)
+
+    async def _observe(self, operations: Sequence[Operation], options: StoreOptions) -> object:
+        """An outline of what the last get of a sequence shows."""
+        server = await self._server.open()
+        counts = server.client.exercised
+        try:
+            interpreter = WireInterpreter(server, WireAutomaton(), known=self.known, beat=self._beat.words)
+            breach = await interpreter.run(operations)
+            last = operations[-1] if operations else None
+            task = interpreter.tasks.get(last.task) if isinstance(last, Get) else None
+            return (breach.fingerprint if breach else None, task.status if task else None)
+        finally:
+            server.client.exercised = counts
+
+    @staticmethod
+    def _spelled(breach: Breach, operations: Sequence[Operation], options: StoreOptions) -> dict[str, JSON]:
+        return {
+            **Campaign._spelled(breach, operations, options),
+            "curl": list(breach.curl),
+            "soft_warning": breach.warning,
+        }
+
+    def _finding(self, found: Confirmed) -> None:
+        breach = found.breach
+        if breach.requirement in _READS:
+            requirement = _READS[breach.requirement]
+            if requirement == "tasks.status.get-working":
+                requirement = self._wire.model.blame("create", breach.state, "status", breach.state)
+            breach = replace(breach, requirement=requirement)
+            self.known.add(breach.fingerprint)
+        how = {
+            "on a fresh store": "with fresh tasks",
+            "needs the history of the store": "needs what the server was asked before",
+        }.get(found.how, found.how)
+        super()._finding(replace(found, breach=breach, how=how))

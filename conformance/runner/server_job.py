@@ -1,0 +1,113 @@
+"""What a child process does when its target is a server: connect, introduce, then campaign or replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from mcptasks.conformance.engine.beat import Beat
+from mcptasks.conformance.engine.wire_campaign import WireCampaign, replay_on_server
+from mcptasks.conformance.engine.wire_plan import WIRE_FEATURES
+from mcptasks.conformance.engine.wire_server import Introduction, ServerSource, introduce, limits_of
+from mcptasks.conformance.runner.job import Job
+from mcptasks.conformance.wire.client import WireClient
+from mcptasks.conformance.wire.spec import ServerSpec
+from mcptasks.conformance.wire.starting import StartedServer, start
+from mcptasks.strategies.json_values import JSON
+from mcptasks.strategies.operations import Operation, sequence_from_json
+
+__all__ = ["ServerWork"]
+
+_REASONS = {
+    "clock": "a server's clock cannot be driven from outside",
+    "ttl": "a server's ttl cannot be chosen from outside",
+    "listen": "status notifications are not checked by this version",
+    "restart": "restarts are not checked by this version",
+    "peer": "replicas are not checked by this version",
+    "second-caller": "a second caller is not checked by this version",
+    "dual-era": "this version speaks one revision with a server",
+}
+
+
+def _version() -> str:
+    try:
+        return version("mcp-tasks-conformance")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+class ServerWork:
+    """One job on one server; everything in one event loop.
+
+    Args:
+        job: whose ``spec`` is a server.
+        emit: takes messages.
+        beat: shared counters.
+    """
+
+    def __init__(self, job: Job, emit: Callable[[dict[str, JSON]], None], beat: Beat) -> None:
+        assert isinstance(job.spec, ServerSpec)
+        self._job = job
+        self._spec = job.spec
+        self._emit = emit
+        self._beat = beat
+        self._started: StartedServer | None = None
+        self._client: WireClient | None = None
+
+    async def open(self) -> WireCampaign | None:
+        """Find out about the server; the campaign to run, or ``None`` if the job is done.
+
+        Raises:
+            ConformanceError: it cannot be used, or there is nothing to check.
+        """
+        self._started = await start(self._spec)
+        url = self._started.url if self._started is not None else self._spec.url
+        timeout = self._job.settings.timeout
+        client = self._client = WireClient(
+            self._spec, url, limits=limits_of(timeout), beat=self._beat.words, version=_version()
+        )
+        introduction = await introduce(client, self._spec)
+        source = ServerSource(client, introduction.profile, self._spec, url, self._note)
+        if self._job.mode == "replay":
+            await self._replay(source, sequence_from_json(self._job.operations))
+            return None
+        self._probe(introduction, url)
+        if self._job.mode == "probe":
+            return None
+        return WireCampaign(source, self._job.settings, self._emit, self._beat, introduction)
+
+    async def close(self) -> None:
+        """Close the connections and end what was started."""
+        if self._client is not None:
+            await self._client.close()
+        if self._started is not None:
+            await self._started.stop()
+
+    def _note(self, text: str) -> None:
+        self._emit({"kind": "note", "level": "info", "message": text})
+
+    def _probe(self, introduction: Introduction, url: str) -> None:
+        profile = introduction.profile
+        offered = ["wire", "input", "in-process"] + (["fixture"] if profile.name == "control" else [])
+        options: dict[str, JSON] = {"profile": profile.name}
+        self._emit(
+            {
+                "kind": "probe",
+                "features": asdict(WIRE_FEATURES),
+                "reasons": dict(_REASONS),
+                "not_applicable": {},
+                "offered": offered,
+                "options": options,
+            }
+        )
+        self._note(f"{introduction.server}, profile {profile.name}, {len(introduction.tools)} tools")
+        for text in introduction.notes:
+            self._note(text)
+
+    async def _replay(self, source: ServerSource, operations: Sequence[Operation]) -> None:
+        known = set(self._job.settings.known)
+        breach = await replay_on_server(source, operations, known=known, beat=self._beat)
+        found: Any = None if breach is None else {**asdict(breach), "fingerprint": breach.fingerprint}
+        self._emit({"kind": "replayed", "breach": found})
