@@ -16,9 +16,10 @@ from mcptasks.conformance.engine.plan import Phase
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.engine.wire_automaton import WireAutomaton
 from mcptasks.conformance.engine.wire_interpreter import WireInterpreter
-from mcptasks.conformance.engine.wire_plan import IDS, WIRE_FEATURES, WirePlan
+from mcptasks.conformance.engine.wire_plan import FIXED, IDS, WIRE_FEATURES, WirePlan
 from mcptasks.conformance.engine.wire_server import Introduction, ServerSource
 from mcptasks.conformance.errors import ConformanceError
+from mcptasks.conformance.model.states import TERMINAL
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.conformance.wire.problems import RequestsSpentError
 from mcptasks.strategies.json_values import JSON
@@ -32,8 +33,7 @@ _PROOF_REQUESTS: Final = 1500
 _BRIEF: Final = 0.15
 """Seconds that shrinking waits for an effect that a whole deadline has shown not to come."""
 
-_READS: Final = {"store.get.pure": "tasks.status.get-pure", "store.get.current": "tasks.status.get-working"}
-"""The investigator names what a get does wrong as it is named for stores."""
+_READS: Final = frozenset({"store.get.pure", "store.get.current"})
 
 
 async def replay_on_server(
@@ -160,11 +160,13 @@ class WireCampaign(Campaign):
                 self._finding(Confirmed(found, operations[:6:2], StoreOptions(), "on a fresh store"))
 
     async def _random(self, phase: Phase) -> None:
-        if not self.plan.fixed:
+        if phase.number != FIXED:
             await super()._random(phase)
             return
         base = phase.number * 10_000_000
-        sequences = [(base + number, self.plan.random_sequence(base + number)) for number in range(self.plan.fixed)]
+        sequences = [
+            (base + number, self.plan.random_sequence(base + number)) for number in range(len(self.plan.fixed))
+        ]
         await self._batches(sequences, lambda _: StoreOptions(), None, None)
 
     def _interpreter(self, store: Any) -> Any:
@@ -210,10 +212,10 @@ class WireCampaign(Campaign):
         counts = server.client.exercised
         try:
             interpreter = WireInterpreter(server, WireAutomaton(), known=self.known, beat=self._beat.words)
-            breach = await interpreter.run(operations)
+            await interpreter.run(operations)
             last = operations[-1] if operations else None
             task = interpreter.tasks.get(last.task) if isinstance(last, Get) else None
-            return (breach.fingerprint if breach else None, task.status if task else None)
+            return None if task is None else task.outline
         finally:
             server.client.exercised = counts
 
@@ -228,10 +230,17 @@ class WireCampaign(Campaign):
     def _finding(self, found: Confirmed) -> None:
         breach = found.breach
         if breach.requirement in _READS:
-            requirement = _READS[breach.requirement]
-            if requirement == "tasks.status.get-working":
-                requirement = self._wire.model.blame("create", breach.state, "status", breach.state)
+            # Found by the investigator, which knows the names of stores only: a get does it.
+            current = breach.requirement == "store.get.current"
+            if breach.aspect == "life" or breach.state in TERMINAL or current:
+                cause = "create" if current and breach.state not in TERMINAL and breach.aspect != "life" else "reread"
+                requirement = self._wire.model.blame(cause, breach.state, breach.aspect, breach.state)
+            else:
+                requirement = "tasks.status.get-pure"
             breach = replace(breach, requirement=requirement)
+            if breach.fingerprint in self.known:
+                self.repeated[breach.fingerprint] += 1
+                return
             self.known.add(breach.fingerprint)
         how = {
             "on a fresh store": "with fresh tasks",

@@ -8,13 +8,17 @@ from mcptasks.conformance.engine.exhaustive import Alphabet, one_task, two_tasks
 from mcptasks.conformance.engine.plan import Features, Phase, Plan
 from mcptasks.conformance.engine.randomised import RandomSequences
 from mcptasks.conformance.engine.wire_profiles import Official, Profile
+from mcptasks.conformance.engine.wire_scenarios import control_scenarios
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.strategies.operations import Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
 
-__all__ = ["IDS", "WIRE_FEATURES", "WirePlan", "official_sequences"]
+__all__ = ["FIXED", "IDS", "WIRE_FEATURES", "WirePlan", "official_sequences"]
 
 IDS: Final = 60
 """Tasks that are created at once, to look at their ids."""
+
+FIXED: Final = 1
+"""Number of the phase that runs the sequences written by hand."""
 
 WIRE_FEATURES: Final = Features(renewable=False, asynchronous=False, in_process=False)
 
@@ -26,19 +30,18 @@ class WirePlan(Plan):
         self.features = WIRE_FEATURES
         self.avoid = avoid
         self.random = RandomSequences(seed, well_formed=False, in_process=False)
-        phases: list[Phase] = [Phase(0, "ids", 1.0)]
+        phases: list[Phase] = [Phase(0, "ids", 1.0), Phase(FIXED, "random", 1.0)]
         if isinstance(profile, Official):
-            phases.append(Phase(1, "random", 1.0))
-            self._fixed = official_sequences(profile)
+            self.fixed = official_sequences(profile)
         else:
-            self._fixed = []
+            self.fixed = control_scenarios()
 
             def add(share: float, alphabet: Alphabet, *depths: int) -> None:
                 phases.append(Phase(len(phases), "exhaustive", share, alphabet.without(avoid), depths))
 
-            add(0.4, one_task(), 1, 2)
-            add(0.6, two_tasks(), 1, 2)
-            phases.append(Phase(len(phases), "hypothesis", 0.7))
+            add(0.7, one_task(), 1, 2)
+            add(0.9, two_tasks(), 1, 2)
+            phases.append(Phase(len(phases), "hypothesis", 0.9))
             phases.append(Phase(len(phases), "random", 1.0))
             add(8.0, one_task(), 3)
         self.phases = tuple(phases)
@@ -48,16 +51,11 @@ class WirePlan(Plan):
         return StoreOptions()
 
     def random_sequence(self, number: int) -> list[Operation]:
-        """Random sequence ``number``; with the official tools, one of a fixed list."""
-        if self._fixed:
-            position = number % 10_000_000
-            return list(self._fixed[position]) if position < len(self._fixed) else []
+        """Random sequence ``number``; one of the fixed list where that phase is meant."""
+        phase, position = divmod(number, 10_000_000)
+        if phase == FIXED:
+            return list(self.fixed[position])
         return super().random_sequence(number)
-
-    @property
-    def fixed(self) -> int:
-        """How many sequences the random phase has; 0: as many as the budget allows."""
-        return len(self._fixed)
 
 
 def official_sequences(profile: Official) -> list[list[Operation]]:

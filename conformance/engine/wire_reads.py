@@ -99,6 +99,7 @@ class ReadJudge:
         return automaton.cause("get", row, status)
 
     def _refused(self, task: WireTask, cause: Cause, reply: Reply) -> Seen:
+        task.outline = reply.code
         if reply.code == INVALID_PARAMS:
             return Seen(ABSENT)
         absent = task.node.status in (ABSENT, GONE)
@@ -148,6 +149,7 @@ class ReadJudge:
         others = [name for name in _MEMBERS if name != member and result.get(name) is not None]
         stray = any(name != "inputRequests" or (status in TERMINAL and result[name]) for name in others)
         self._times(task, status, result)
+        task.outline = (status, sorted(task.keys[key] for key, _ in pairs), payload, stray)
         return Seen(status, frozenset(pairs), payload, stray)
 
     def _request(self, task: WireTask, name: str, body: JSON) -> tuple[int, int]:
@@ -203,6 +205,9 @@ class ReadJudge:
         task.node = automaton.node(fits)
         cause.reads[task.node] = cause.reads.get(task.node, 0) + 1
         self._note_choices(before, task.node)
+        if cause.row == "complete" and cause.state not in TERMINAL and _is_error(task, task.node):
+            self._run.exercised["tasks.status.iserror-completed"] += 1
+            self._run.exercised["tasks.status.failed-only-jsonrpc"] += 1
         if result is not None:
             self._keys(task, result)
         task.cause = None

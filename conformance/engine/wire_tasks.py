@@ -89,6 +89,8 @@ class WireTask:
         self.updated: datetime | None = None
         self.status = ""
         """As last shown."""
+        self.outline: object = None
+        """What the last read showed, without times."""
 
     def key_number(self, key: str) -> int:
         """The key's number, in order of first appearance."""

@@ -105,7 +105,7 @@ def _live(state: TaskState, call: Call) -> list[Successor]:
     if call.name == "resolve":
         return _update(state, call)
     if call.name == "cancel":
-        return [Successor("ack", state._replace(status=CANCELLING))]
+        return [Successor("ack", state._replace(status=CANCELLING, due=frozenset()))]
     if call.name == "set":
         pending = frozenset({**dict(state.pending), **dict(call.entries)}.items())
         return [Successor("applied", state._replace(status=_live_status(pending), pending=pending))]

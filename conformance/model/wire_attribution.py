@@ -59,7 +59,7 @@ def _return(row: str, state: str) -> str:
 
 
 def _resolve(row: str, aspect: str, expected: str) -> str:
-    if aspect in ("late", "pending-extra") and row in ("resolve-all", "resolve-some", "resolve-mixed"):
+    if aspect == "pending-extra" and row in ("resolve-all", "resolve-some", "resolve-mixed"):
         return "tasks.update.effect"
     if aspect == "pending-body":
         return "tasks.update.no-two-meanings"
@@ -88,6 +88,8 @@ def blame(cause: str, state: str, aspect: str, expected: str = "") -> str:
         return "tasks.err.get-unknown"
     if aspect == "return":
         return _return(cause, state)
+    if aspect == "late":
+        return "tasks.update.effect"
     if aspect == "life":
         return "tasks.create.durable" if cause == "create" else "tasks.ttl.no-early-discard"
     if state in TERMINAL or state == ENDED:

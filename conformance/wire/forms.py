@@ -97,6 +97,9 @@ class Forms:
             )
             return smells
         smells += self._members("create", result, None)
+        if result.get("taskId") == "":
+            # The schema takes it (warned of only), and nobody can ask for such a task.
+            smells.append(Smell("tasks.shape.task-id", "!empty", "a taskId that names the task", "has an empty taskId"))
         for member in ("result", "error", "inputRequests"):
             if member in result:
                 smells.append(

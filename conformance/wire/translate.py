@@ -47,6 +47,15 @@ def _portable(value: JSON) -> JSON:
     return value
 
 
+def _not_too_deep(payload: Payload, value: JSON) -> JSON:
+    """``value``, or its text where the wrapping would nest it deeper than a target must bear."""
+    try:
+        Payload([[[value]]])
+    except ValueError:
+        return payload.text
+    return value
+
+
 def _valid(model: type[Any], value: JSON) -> bool:
     try:
         model.model_validate(value)
@@ -68,18 +77,17 @@ def result_of(payload: Payload) -> Payload:
     value = _portable(payload.value)
     if isinstance(value, dict) and "content" in value and _valid(CallToolPayload, value):
         return Payload(value)
-    wrapped: dict[str, JSON] = {"content": [{"type": "text", "text": _short(payload)}]}
-    wrapped["structuredContent"] = {"value": value}
-    return Payload(wrapped)
+    content = [{"type": "text", "text": _short(payload)}]
+    return Payload({"content": content, "structuredContent": {"value": _not_too_deep(payload, value)}})
 
 
 @lru_cache(maxsize=4096)
 def error_of(payload: Payload) -> Payload:
     """The JSON-RPC error object for the error of a fail."""
     value = _portable(payload.value)
-    if isinstance(value, dict) and _valid(ErrorObject, value) and value["code"] not in _RESERVED:
+    if isinstance(value, dict) and _valid(ErrorObject, value) and value["code"] not in _RESERVED and value["message"]:
         return Payload(value)
-    return Payload({"code": _CODE, "message": _short(payload), "data": value})
+    return Payload({"code": _CODE, "message": _short(payload), "data": _not_too_deep(payload, value)})
 
 
 @lru_cache(maxsize=4096)
