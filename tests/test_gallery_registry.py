@@ -78,9 +78,16 @@ WITHOUT_FAULT = {
     "store.event.distributed",
     "store.failed.absent",
     "store.input.absent",
+    "store.input.answered-key",
+    "store.input.empty-map",
+    "store.input.same-pending-key",
+    "store.misc.pending-on-terminal",
     "store.misc.shared-instance",
     "store.resolve.absent",
+    "store.resolve.empty-map",
     "store.time.noop-keeps-updated",
+    "store.ttl.after",
+    "store.ttl.mutate-expired",
     "store.ttl.nonpositive",
 }
 

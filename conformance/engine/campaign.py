@@ -374,7 +374,7 @@ class Campaign:
         settings = self._settings
         hanging = breach.aspect == "life" and breach.state == "any"
         missing = breach.aspect == "missing"
-        settle = min(settings.settle, 0.15) if missing else settings.settle
+        settle = min(settings.settle, 0.03) if missing else settings.settle
         watchdog = Watchdog(self._beat.words, min(settings.timeout, 1.0)) if hanging else self._watchdog
 
         async def replay(operations: Sequence[Operation], options: StoreOptions) -> Breach | None:

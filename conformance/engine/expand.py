@@ -66,7 +66,8 @@ def with_reads(operations: Sequence[Operation]) -> list[Operation]:
                 names.setdefault(operation.task)
             continue
         names.pop(task, None)
-        out.append(Get(task))
+        # Twice: the second shows what the first one did, if a read changes something.
+        out += [Get(task), Get(task)]
         out.extend(Get(name) for name in reversed(names))
         names[task] = None
     return out

@@ -36,6 +36,8 @@ class Ledger:
         """Per operation that ran with listeners: its name, its task's id, and that task's status before."""
         self._resolving: tuple[str, str, str] | None = None
         self._subscribed_at: dict[int, int] = {}
+        self._removed_at: list[int] = []
+        """Operations at which a listener was unsubscribed."""
 
     # --- listeners -------------------------------------------------------------------------
 
@@ -61,6 +63,7 @@ class Ledger:
     def unsubscribed(self, listener: Listener) -> None:
         """Note that the listener was removed."""
         listener.active = False
+        self._removed_at.append(self._run.index)
 
     # --- what is due -----------------------------------------------------------------------
 
@@ -99,10 +102,12 @@ class Ledger:
         self._resolving = ("resolve", task.id, task.node.status)
         if not any(state.status in LIVE or state.expired for state, _ in task.node.states):
             return
+        pending = {key for state, _ in task.node.states for key, _ in state.pending}
         for key, response in responses:
+            unmatched = task.key_number(key) not in pending
             for listener in self.listeners.values():
                 if listener.active:
-                    due = Due(listener, key, response, self._run.index, False)
+                    due = Due(listener, key, response, self._run.index, False, unmatched)
                     self._dues.setdefault((id(listener), task.id, key), []).append(due)
 
     # --- what came -------------------------------------------------------------------------
@@ -292,6 +297,13 @@ class Ledger:
                 "missing",
                 f"of several listeners only some get the event for key {key}",
                 "every subscribed listener gets every event",
+            )
+        if any(index < due.index for index in self._removed_at):
+            self._bad(
+                "store.event.unsubscribe",
+                "missing",
+                f"after another listener was unsubscribed, no event for key {key} within {self._run.settle:g} s",
+                "unsubscribing one listener leaves the others subscribed",
             )
         self._bad(
             "store.event.per-resolved",

@@ -112,6 +112,7 @@ class Plan:
             choices += [
                 StoreOptions(clock=True, ttl=True, default_ttl_ms=TTL_MS),
                 StoreOptions(clock=True, ttl=True, default_ttl_ms=None),
+                StoreOptions(clock=True, ttl=True, default_ttl_ms=7_200_000),
                 StoreOptions(clock=True, ttl=True, default_ttl_ms=1000),
                 StoreOptions(clock=True, ttl=True, default_ttl_ms=0),
             ]

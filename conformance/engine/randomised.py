@@ -56,6 +56,15 @@ _WEIGHTS: Final[dict[str, float]] = {
     "stranger": 0.5,
 }
 _IN_PROCESS: Final = frozenset({"tamper", "subscribe", "unsubscribe", "abort", "advance_clock"})
+_LISTENER_WEIGHTS: Final[dict[str, float]] = {
+    "get": 1.0,
+    "set_input": 4.0,
+    "resolve": 5.0,
+    "subscribe": 2.0,
+    "unsubscribe": 2.0,
+    "create": 0.5,
+    "cancel": 0.3,
+}
 _INPUT: Final = frozenset({"set_input", "resolve", "subscribe", "unsubscribe"})
 _LISTENER_KINDS: Final[tuple[ListenerKind, ...]] = ("plain", "plain", "getting", "raising")
 
@@ -118,6 +127,10 @@ class _Maker:
                 weights.pop(name)
         self._with_input = with_input
         self._left_out = left_out
+        # Listeners come and go too rarely among everything else: some sequences are about them.
+        self._on_listeners = with_input and "subscribe" not in left_out and random.random() < 0.2
+        if self._on_listeners:
+            weights = dict(_LISTENER_WEIGHTS)
         self._names = list(weights)
         self._weights = [weight * random.choice((0.3, 1.0, 1.0, 3.0)) for weight in weights.values()]
         self._makers: dict[str, Callable[[], Operation | None]] = {

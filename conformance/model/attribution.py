@@ -47,7 +47,7 @@ _PSEUDO: Final[dict[str, dict[str, str]]] = {
 def _set(row: str, state: str, aspect: str) -> str:
     if state in TERMINAL:
         return "store.input.terminal-noop"
-    if aspect in ("return", "life"):
+    if aspect == "return":
         return "store.input.transition"
     if aspect == "status":
         return "store.misc.status-pending" if row == "set-empty" else "store.input.transition"
@@ -82,7 +82,7 @@ def _resolve(row: str, state: str, aspect: str, expected: str) -> str:
     if row == "resolve-raising":
         # Whether the listener's exception comes through is open; that the state is updated is not.
         return "store.event.handler-error"
-    if aspect in ("status", "life"):
+    if aspect == "status":
         if row == "resolve-empty":
             return "store.misc.status-pending"
         if row in ("resolve-all", "resolve-some"):
@@ -125,6 +125,9 @@ def blame(cause: str, state: str, aspect: str, expected: str = "") -> str:
     if cause in _PSEUDO:
         rules = _PSEUDO[cause]
         return rules.get(aspect, rules[""])
+    if aspect == "life":
+        # Whatever was done to it, a task stays readable until its ttl has passed.
+        return "store.ttl.no-early"
     if state in (ABSENT, GONE):
         return "store.cancel.false-absent" if cause == "cancel" else "store.absent.stays-absent"
     if cause.startswith("set-"):

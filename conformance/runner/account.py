@@ -52,9 +52,7 @@ class RunOptions:
     """Resident bytes above which a target's process is killed."""
 
 
-def selected(
-    options: RunOptions, kind: Literal["store", "bridge", "server"] = "store"
-) -> tuple[Requirement, ...]:
+def selected(options: RunOptions, kind: Literal["store", "bridge", "server"] = "store") -> tuple[Requirement, ...]:
     """The requirements on a target of that kind that ``options`` ask for, in the catalogue's order."""
     catalogue = load_catalogue()
     wanted = {item.id for item in catalogue.select(options.select, level=options.level)}

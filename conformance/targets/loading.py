@@ -91,7 +91,7 @@ async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
                 if clock and interpreter.times.clock_ignored:
                     clock = False
                     reasons["clock"] = "the factory takes 'clock' and does not use it"
-                if ttl and task.ttl_ms != 60_000:
+                if ttl and not task.expiry_unknown and task.ttl_ms != 60_000:
                     ttl = False
                     reasons["ttl"] = "the factory takes 'default_ttl_ms' and its tasks have another ttl"
         finally:

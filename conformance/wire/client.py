@@ -218,7 +218,7 @@ class WireClient:
         if status == 200 and kind == "text/event-stream":
             return await self._read_stream(outgoing, response, progress)
         body = b"".join([chunk async for chunk in self._chunks(response, progress)])
-        if kind != "application/json":
+        if kind != "application/json" or not body or 300 <= status < 400:
             self._no_answer(outgoing.method, response, kind, body)
         try:
             message = decode(body)
