@@ -81,6 +81,8 @@ class WireCampaign(Campaign):
         self.automaton = self._wire
         self.plan: Any = WirePlan(settings.seed, introduction.profile, settings.avoid)
         self._introduction = introduction
+        self._commands: dict[tuple[Operation, ...], tuple[str, ...]] = {}
+        """The requests of each sequence that was replayed for the finding under way, up to its breach."""
 
     def run(self, loop: Any) -> None:
         """Work through the plan and emit the summary.
@@ -191,9 +193,12 @@ class WireCampaign(Campaign):
             try:
                 watchdog.touch()
                 self._replays.exercised = Counter()  # what a proof observes counts for nothing
-                return await replay_on_server(
+                found = await replay_on_server(
                     self._server, operations, known=self.known, settle=brief, beat=self._beat, automaton=self._replays
                 )
+                if found is not None:
+                    self._commands[tuple(operations)] = found.curl
+                return found
             finally:
                 client.exercised = counts
 
@@ -242,6 +247,11 @@ class WireCampaign(Campaign):
                 self.repeated[breach.fingerprint] += 1
                 return
             self.known.add(breach.fingerprint)
+        # Blaming reads more than the sequence has: its own requests are those of its own replay.
+        wanted = tuple(found.operations)
+        fitting = (curl for done, curl in self._commands.items() if done[: len(wanted)] == wanted)
+        breach = replace(breach, curl=min(fitting, key=len, default=breach.curl))
+        self._commands.clear()
         how = {
             "on a fresh store": "with fresh tasks",
             "needs the history of the store": "needs what the server was asked before",

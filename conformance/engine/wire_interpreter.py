@@ -30,7 +30,7 @@ from mcptasks.conformance.model.wire_2026 import RUNNING
 from mcptasks.conformance.wire import translate
 from mcptasks.conformance.wire.client import Reply, Words
 from mcptasks.conformance.wire.names import INVALID_PARAMS
-from mcptasks.conformance.wire.problems import Smell, WireProblem
+from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
 from mcptasks.strategies.json_values import JSON, Payload, text_of
 from mcptasks.strategies.operations import Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
 
@@ -125,6 +125,9 @@ class WireInterpreter:
             return stop.breach
         except _SkippedError:
             await self._end(judged=False)
+        except RequestsSpentError:
+            await self._end(judged=False)
+            raise
         return None
 
     async def step(self, operation: Operation) -> None:
@@ -292,6 +295,7 @@ class WireInterpreter:
 
     async def _create(self, operation: Create) -> None:
         params = self.profile.opening(operation.as_, self._operations[self.index :])
+        self.client.reserve = len(self._opened) + 1
         reply = await self._send("create", "tools/call", params, creates=operation.as_)
         if reply is not None and reply.result is not None and reply.result.get("resultType") == "input_required":
             reply = await self._ask_first(params, reply.result, operation.as_)
@@ -564,6 +568,7 @@ class WireInterpreter:
             elif task.node.status not in TERMINAL:
                 await self._silently("tasks/cancel", {"taskId": task.id})
             self._opened.pop()
+        self.client.reserve = 0
 
     async def _end_by_step(self, task: WireTask, *, judged: bool) -> None:
         due = judged and self.answers.outstanding(task)

@@ -71,7 +71,7 @@ class ServerSource:
                 told.add(text)
                 note(text)
 
-        self.opened = OpenServer(client, profile, Forms(), Transcript(url, spec.headers), once)
+        self.opened = OpenServer(client, profile, Forms(), Transcript(url, spec.sent_headers), once)
         self.spec = spec
 
     async def open(self, options: object = None) -> OpenServer:

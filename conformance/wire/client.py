@@ -102,12 +102,14 @@ class WireClient:
         self.limits = limits or Limits()
         self.requests = 0
         self.exercised: Counter[str] = Counter() if exercised is None else exercised
-        self._url = httpx.URL(url)
+        self._url = httpx.URL(url).copy_with(userinfo=b"")  # it goes as a header
         self.endpoint = _endpoint(url)
         self._left = spec.max_requests
+        self.reserve = 0
+        """Requests kept back to end what is open."""
         self._beat: Words = [0] if beat is None else beat
         self.pacer = Pacer(spec.rate, self._alive)
-        self._maker = RequestMaker(version, [(line.name, line.resolved()) for line in spec.headers])
+        self._maker = RequestMaker(version, [(line.name, line.resolved()) for line in spec.sent_headers])
         self.impatient: Callable[[str], bool] = lambda fingerprint: False
         """Whether a smell is known already, so that no time is spent to see it again."""
         local = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
@@ -175,7 +177,7 @@ class WireClient:
 
     def _spend(self, beyond: bool) -> None:
         if self._left is not None:
-            if self._left <= 0 and not beyond:
+            if self._left <= self.reserve and not beyond:
                 raise RequestsSpentError
             self._left -= 1
         self.requests += 1

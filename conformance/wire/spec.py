@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from mcptasks.conformance.errors import UsageError
 from mcptasks.conformance.wire.secrets import HeaderLine, Redactor, shown_url, url_secrets
@@ -74,9 +75,18 @@ class ServerSpec:
         return shown_url(self.url) if self.url else (self.start or "")
 
     @property
+    def sent_headers(self) -> tuple[HeaderLine, ...]:
+        """The headers to send: the user's, and what user information in the URL stands for."""
+        parts = urlsplit(self.url)
+        if not parts.username or any(line.name.lower() == "authorization" for line in self.headers):
+            return self.headers
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        return (*self.headers, HeaderLine("Authorization", f"Basic {b64encode(pair.encode()).decode()}"))
+
+    @property
     def redactor(self) -> Redactor:
         """What keeps its secrets out of everything told."""
-        return Redactor([*url_secrets(self.url), *(secret for line in self.headers for secret in line.secrets)])
+        return Redactor([*url_secrets(self.url), *(secret for line in self.sent_headers for secret in line.secrets)])
 
     def options(self) -> dict[str, JSON]:
         """How to name it again on the command line, secrets left out."""

@@ -82,7 +82,7 @@ class Transcript:
         if len(text) > _LONGEST:
             return f"# {method} with a body of {len(text)} bytes: see the replay file"
         data = _with_variables(shlex.quote(text), variables)
-        parts = ["curl -sS", shlex.quote(self._url)]
+        parts = [r"curl -sS -w '\n'", shlex.quote(self._url)]
         lines = [
             "Content-Type: application/json",
             "Accept: application/json, text/event-stream",
