@@ -48,7 +48,7 @@ class TargetInfo:
     """As the user named it, such as ``shop/tasks.py:RedisStore``."""
     revision: str
     options: dict[str, JSON] = field(default_factory=dict)
-    """How to name it again on the command line: ``store``, ``adapter``, ``store_arg``, …"""
+    """How to name it again on the command line: ``store``, ``adapter``, ``store_args``, …"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from mcptasks.conformance.events import Finding, Note
-from mcptasks.reports.finding_text import step_lines
+from mcptasks.reports.finding_text import opened_with, step_lines
 from mcptasks.reports.run_report import RunReport, TargetReport, verdict_label
 from mcptasks.reports.safe_text import LONG, visible
 
@@ -89,6 +89,7 @@ def _finding(finding: Finding) -> list[Line]:
             (f" ({finding.level})", "dim"),
         ],
         [("    ", ""), (visible(finding.message, LONG), "")],
+        *([(f"    {line}", "")] for line in opened_with(finding)),
         *([(f"    {line}", "cyan")] for line in step_lines(finding, _SHOWN_STEPS)),
         [("    expected  ", "dim"), (visible(finding.expected, LONG), "")],
         [("    actual    ", "dim"), (visible(finding.actual, LONG), "")],

@@ -5,8 +5,9 @@ from __future__ import annotations
 from mcptasks.conformance.events import Finding
 from mcptasks.reports.safe_text import LONG, visible
 from mcptasks.reports.sequence_text import Step, steps
+from mcptasks.strategies.json_values import text_of
 
-__all__ = ["SHOWN_STEPS", "explanation", "step_lines", "times"]
+__all__ = ["SHOWN_STEPS", "explanation", "opened_with", "step_lines", "times"]
 
 SHOWN_STEPS = 40
 """Operations of one sequence that a report meant for reading shows."""
@@ -26,11 +27,24 @@ def step_lines(finding: Finding, most: int = SHOWN_STEPS) -> list[str]:
     return [_step_line(step) for step in steps(finding.operations, most)]
 
 
+def opened_with(finding: Finding) -> list[str]:
+    """One line that names the factory keywords of the store that showed ``finding``; none if it had none.
+
+    ``store opened with clock and default_ttl_ms=1000``: the sequence alone would not show it again.
+    """
+    told = [
+        visible(name if value is True else f"{name}={text_of(value, 200)}")
+        for name, value in finding.store_options.items()
+    ]
+    return [f"store opened with {' and '.join(told)}"] if told else []
+
+
 def explanation(finding: Finding) -> str:
     """Message, sequence, expected, actual, section and replay command, on several lines, all made visible."""
     lines = [
         f"{visible(finding.requirement)} ({visible(finding.level)}): {visible(finding.message, LONG)}",
         "",
+        *opened_with(finding),
         *step_lines(finding),
         "",
         f"expected: {visible(finding.expected, LONG)}",

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from mcptasks.conformance.events import CoverageCell, Finding
-from mcptasks.reports.finding_text import times
+from mcptasks.reports.finding_text import opened_with, times
 from mcptasks.reports.run_report import VERDICTS, RunReport, TargetReport, verdict_label
 from mcptasks.reports.safe_text import visible
 from mcptasks.reports.sequence_text import Step, steps
@@ -88,5 +88,6 @@ def _template() -> Template:
     environment.globals["verdicts"] = VERDICTS
     environment.filters["label"] = verdict_label
     environment.filters["times"] = times
+    environment.filters["opened_with"] = opened_with
     environment.filters["options"] = _options
     return environment.get_template("report.html.j2")

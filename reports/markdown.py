@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mcptasks.conformance.events import Finding
-from mcptasks.reports.finding_text import step_lines
+from mcptasks.reports.finding_text import opened_with, step_lines
 from mcptasks.reports.run_report import RunReport, TargetReport, verdict_label
 from mcptasks.reports.safe_text import LONG, visible
 
@@ -80,7 +80,7 @@ def _finding(finding: Finding, expected: bool) -> Iterator[str]:
     yield ""
     yield escaped(finding.message, LONG) + (" This failure is expected by the baseline." if expected else "")
     yield ""
-    yield from code_block(step_lines(finding))
+    yield from code_block([*opened_with(finding), *step_lines(finding)])
     yield ""
     yield f"- expected: {code_span(finding.expected, LONG)}"
     yield f"- actual: {code_span(finding.actual, LONG)}"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 
 from mcptasks.conformance.events import Finding, TargetInfo
+from mcptasks.reports.finding_text import opened_with
 from mcptasks.reports.json_text import json_text
 from mcptasks.reports.safe_text import LONG, visible
 from mcptasks.reports.sequence_text import steps
@@ -33,7 +32,7 @@ def pytest_source(finding: Finding, target: TargetInfo) -> str:
         "operations": "OPERATIONS",
         "store_options": _parsed(finding.store_options),
         "adapter": _literal(target.options.get("adapter")),
-        "store_args": _parsed(_store_args(target.options.get("store_arg"))),
+        "store_args": _parsed(target.options.get("store_args", {})),
         "requirement": _literal(finding.requirement),
     }
     return "\n".join(
@@ -70,6 +69,7 @@ def _comment(finding: Finding) -> list[str]:
     lines = [
         f"{finding.requirement} ({finding.level}): {visible(finding.message, LONG)}",
         "",
+        *opened_with(finding),
         *(
             f"  {'' if step.number is None else step.number:>3}  {step.text}"
             for step in steps(finding.operations, _COMMENTED_STEPS)
@@ -89,11 +89,3 @@ def _parsed(value: JSON) -> str:
 
 def _literal(value: JSON) -> str:
     return repr(value) if value is None else ascii(str(value))
-
-
-def _store_args(given: JSON) -> JSON:
-    """The arguments as an object, whether they were kept as one or as ``key=JSON`` texts."""
-    if isinstance(given, Mapping):
-        return dict(given)
-    pairs = [given] if isinstance(given, str) else given or []
-    return {key: json.loads(text) for key, _, text in (str(pair).partition("=") for pair in pairs)}

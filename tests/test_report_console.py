@@ -119,3 +119,8 @@ def test_an_expected_failure_is_named_and_not_shown_in_full() -> None:
     text = console_text(run(finding(), outcome="conformant", expected_failures=[id_]))
     assert f"expected by the baseline: {id_}" in text
     assert "FAIL" not in text
+
+
+def test_a_finding_names_the_keywords_of_its_store() -> None:
+    needing = finding(store_options={"clock": True, "default_ttl_ms": None})
+    assert "    store opened with clock and default_ttl_ms=null\n      1  t1 = create()" in console_text(run(needing))

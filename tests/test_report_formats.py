@@ -6,6 +6,7 @@ import html.parser
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 
 import jsonschema
 import pytest
@@ -34,6 +35,7 @@ from mcptasks.reports.html import render_html
 from mcptasks.reports.json_report import json_schema_text, render_json
 from mcptasks.reports.junit import render_junit
 from mcptasks.reports.markdown import code_block, code_span, escaped, render_markdown
+from mcptasks.reports.run_report import RunReport
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(json_schema_text()))
 
@@ -254,3 +256,10 @@ def test_html_is_complete() -> None:
         ".only-pass:target",
     ):
         assert part in text
+
+
+@pytest.mark.parametrize("render", [render_html, render_markdown, render_junit])
+def test_a_finding_names_the_keywords_of_its_store(render: Callable[[RunReport], str]) -> None:
+    needing = finding(store_options={"clock": True, "default_ttl_ms": 1000})
+    assert "store opened with clock and default_ttl_ms=1000" in render(assemble(run(needing)))
+    assert "store opened with" not in render(assemble(run(finding(store_options={}))))

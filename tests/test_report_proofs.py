@@ -120,6 +120,7 @@ def test_the_pytest_file_hands_over_the_finding(tmp_path: Path) -> None:
         "requirement": "store.completed.terminal-noop",
     }
     assert '#     3  complete(t1, {"n": 1})' in source
+    assert "# store opened with clock" in source
     assert "def test_store_completed_terminal_noop():" in source
 
 
