@@ -107,7 +107,7 @@ def _explained(breach: Breach, operations: Sequence[Operation], options: StoreOp
     return explanation(
         Finding(
             requirement=breach.requirement,
-            verdict="fail" if requirement.verdict == "fail" else "warn",
+            verdict="fail" if requirement.verdict == "fail" and not breach.warning else "warn",
             level=requirement.level,
             message=breach.message,
             operations=sequence_to_json(operations),

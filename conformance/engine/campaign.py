@@ -481,6 +481,7 @@ class Campaign:
             "aspect": breach.aspect,
             "operations": sequence_to_json(operations),
             "store_options": options.to_json(),
+            "soft_warning": breach.warning,
         }
 
     def _finding(self, found: Confirmed) -> None:

@@ -205,6 +205,7 @@ class Interpreter:
         *,
         soft: bool = False,
         stale: bool = False,
+        warning: bool = False,
     ) -> None:
         """Report a breach.
 
@@ -212,7 +213,18 @@ class Interpreter:
             Stop: unless it is soft and of a known kind.
         """
         found = Breach(
-            requirement, operation, row, state, aspect, message, expected, actual, self.index, soft=soft, stale=stale
+            requirement,
+            operation,
+            row,
+            state,
+            aspect,
+            message,
+            expected,
+            actual,
+            self.index,
+            soft=soft,
+            stale=stale,
+            warning=warning,
         )
         if soft and found.fingerprint in self.known:
             self.repeated[found.fingerprint] += 1
@@ -319,6 +331,7 @@ class Interpreter:
             f"{cause.name} returns and changes nothing",
             actual,
             soft=True,
+            warning=True,
         )
 
     # --- tasks -----------------------------------------------------------------------------

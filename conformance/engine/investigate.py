@@ -135,7 +135,8 @@ class Investigator:
 
     def _alike(self, found: Breach, target: Breach) -> bool:
         if found.requirement == target.requirement:
-            return True
+            # A failure must not shrink to what is only a warning of the same requirement.
+            return found.warning == target.warning
         # The same deviation may be attributed to another operation once the sequence is shorter; the
         # shorter one is right.
         return found.aspect == target.aspect and found.soft == target.soft and found.fingerprint not in self._known

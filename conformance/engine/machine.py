@@ -129,7 +129,8 @@ class TaskStoreMachine(RuleBasedStateMachine):
         from mcptasks.conformance.catalogue import load_catalogue
 
         requirement = load_catalogue().find(breach.requirement)
-        if requirement is not None and requirement.verdict != "fail" and not self.warnings_fail:
+        only_warns = breach.warning or (requirement is not None and requirement.verdict != "fail")
+        if only_warns and not self.warnings_fail:
             self.ended = True
             return
         section = requirement.section if requirement is not None else ""

@@ -118,6 +118,9 @@ class Plan:
             ]
         elif features.clock:
             choices.append(StoreOptions(clock=True))
+        elif features.ttl:
+            # Nothing waits for a ttl to pass, but what is unlimited or over at once needs no clock.
+            choices += [StoreOptions(ttl=True, default_ttl_ms=None), StoreOptions(ttl=True, default_ttl_ms=0)]
         return choices[batch % len(choices)]
 
     def random_sequence(self, number: int) -> list[Operation]:

@@ -210,7 +210,7 @@ def _finding(message: Message, operations: Sequence[Operation], options: StoreOp
     requirement = load_catalogue()[message["requirement"]]
     return Finding(
         requirement=requirement.id,
-        verdict="fail" if requirement.verdict == "fail" else "warn",
+        verdict="fail" if requirement.verdict == "fail" and not message.get("warning") else "warn",
         level=requirement.level,
         message=message["message"],
         operations=sequence_to_json(operations[: message.get("index", len(operations)) + 1]),
