@@ -3,7 +3,8 @@
 Nothing of this project is imported: the calls are those that the SDK's own server code makes
 (``TaskContext.complete``, ``TaskContext.fail``, ``cancel_task``).  Run it with
 ``pip install mcp==1.30.0 && python verify_mcp_by_hand.py``; exit code 0 means that every deviation
-and every conforming behaviour listed here is still what the installed version does.
+and every conforming behaviour listed here is still what the installed version does.  With
+``--fingerprints`` it prints which findings of the suite these cases verify, and runs nothing.
 """
 
 from __future__ import annotations
@@ -218,6 +219,8 @@ class Case:
     run: Callable[[], Awaitable[str]]
     expected: str
     actual: str
+    shows: tuple[str, ...] = ()
+    """Fingerprints of the findings of ``mcptasks run --adapter mcp`` that this case shows to be true."""
 
 
 CASES = [
@@ -228,6 +231,7 @@ CASES = [
         complete_twice,
         "completed, message None, result first",
         "returned; completed, message None, result second",
+        ("store.completed.terminal-noop/complete/completed/payload",),
     ),
     Case(
         "store.completed.terminal-noop (or store.misc.payload-status)",
@@ -236,6 +240,10 @@ CASES = [
         complete_failed,
         "failed, message broken, result none",
         "ValueError; failed, message broken, result late",
+        (
+            "store.completed.terminal-noop/complete/failed/stray",
+            "store.completed.terminal-noop/complete/failed/return",
+        ),
     ),
     Case(
         "store.cancel.no-late-payload",
@@ -244,6 +252,10 @@ CASES = [
         complete_cancelled,
         "cancelled, message None, result none",
         "ValueError; cancelled, message None, result late",
+        (
+            "store.cancel.no-late-payload/complete/cancelled/stray",
+            "store.completed.terminal-noop/complete/cancelled/return",
+        ),
     ),
     Case(
         "store.failed.terminal-noop",
@@ -252,6 +264,7 @@ CASES = [
         fail_twice,
         "failed, message first, result none",
         "returned; failed, message second, result none",
+        ("store.failed.terminal-noop/fail/failed/payload",),
     ),
     Case(
         "store.failed.terminal-noop",
@@ -260,6 +273,7 @@ CASES = [
         fail_completed,
         "no exception",
         "ValueError; completed, message None, result first",
+        ("store.failed.terminal-noop/fail/completed/return",),
     ),
     Case(
         "store.failed.terminal-noop",
@@ -268,6 +282,7 @@ CASES = [
         fail_cancelled,
         "no exception",
         "ValueError; cancelled, message None, result none",
+        ("store.failed.terminal-noop/fail/cancelled/return",),
     ),
     Case(
         "store.get.snapshot",
@@ -276,6 +291,7 @@ CASES = [
         change_returned_result,
         "completed, message None, result first",
         "completed, message None, result changed by a reader",
+        ("store.get.snapshot/tamper/completed/payload",),
     ),
     Case(
         "store.get.snapshot",
@@ -284,6 +300,7 @@ CASES = [
         change_given_result,
         "completed, message None, result ['first']",
         "completed, message None, result ['first', 'added by the writer']",
+        ("store.get.snapshot/tamper/completed/payload",),
     ),
     Case(
         "store.cancel.true, store.cancel.false-terminal",
@@ -364,4 +381,7 @@ async def main() -> int:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", DeprecationWarning)
-    sys.exit(asyncio.run(main()))
+    if sys.argv[1:] == ["--fingerprints"]:
+        print("\n".join(sorted({fingerprint for case in CASES for fingerprint in case.shows})))
+    else:
+        sys.exit(asyncio.run(main()))
