@@ -9,24 +9,46 @@ from __future__ import annotations
 
 import json
 import mmap
+from enum import IntEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from mcptasks.strategies.json_values import JSON
 
-__all__ = ["Beat", "Position"]
+__all__ = ["Beat", "Position", "Stage", "Words"]
 
 _SLOTS: Final = 8
 _HEAD: Final = _SLOTS * 8
 _SIZE: Final = _HEAD + 4 * 1024 * 1024
 
-CALLS, PHASE, SEQUENCE, STARTED, LENGTH, INVESTIGATING = range(6)
+CALLS, PHASE, SEQUENCE, STARTED, LENGTH, INVESTIGATING, STAGE, TICKS = range(8)
+
+
+class Stage(IntEnum):
+    """What a child is doing beside calling the store's methods."""
+
+    RUNNING = 0
+    IMPORTING = 1
+    OPENING = 2
+    CLOSING = 3
+    OWN = 4
+    """Work of the suite's own that may take long."""
+
+
+class Words(Protocol):
+    """A row of counters, in shared memory or a plain list."""
+
+    def __getitem__(self, index: int, /) -> int:
+        """One counter."""
+
+    def __setitem__(self, index: int, value: int, /) -> None:
+        """Set one counter."""
 
 
 class Position:
     """What the child was doing."""
 
-    __slots__ = ("calls", "explicit", "in_sequence", "investigating", "phase", "sequence")
+    __slots__ = ("calls", "explicit", "in_sequence", "investigating", "phase", "sequence", "stage")
 
     def __init__(self, beat: Beat) -> None:
         words = beat.words
@@ -36,6 +58,7 @@ class Position:
         self.in_sequence: int = words[CALLS] - words[STARTED]
         """Calls made in this sequence, the one under way included."""
         self.investigating: bool = bool(words[INVESTIGATING])
+        self.stage = Stage(words[STAGE])
         self.explicit: dict[str, JSON] | None = beat.explicit()
 
 
@@ -74,6 +97,19 @@ class Beat:
         self._map[_HEAD : _HEAD + len(text)] = text
         self.words[LENGTH] = len(text)
         self.words[STARTED] = self.words[CALLS]
+
+    def stage(self, stage: Stage) -> None:
+        """What is done from here on."""
+        self.words[STAGE] = stage
+
+    def seen(self) -> tuple[int, int, int]:
+        """What changes as long as the child gets on: calls, ticks and the stage."""
+        words = self.words
+        return words[CALLS], words[TICKS], words[STAGE]
+
+    def tick(self) -> None:
+        """The suite itself is at work, and no call of the store is under way."""
+        self.words[TICKS] += 1
 
     def investigating(self, on: bool) -> None:
         """Whether a breach is being confirmed and shrunk."""

@@ -35,6 +35,11 @@ class Breach:
     """The requests that led to it, as curl commands."""
 
     @property
+    def hangs(self) -> bool:
+        """Whether it is a call that does not end: it costs its timeout every time."""
+        return self.state == "any" and self.aspect == "life"
+
+    @property
     def fingerprint(self) -> str:
         """The kind of deviation, stable over runs and seeds."""
         return f"{self.requirement}/{self.row}/{self.state}/{self.aspect}"

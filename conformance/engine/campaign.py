@@ -8,21 +8,23 @@ messages (plain JSON objects): ``progress``, ``suspect`` (a breach, before it is
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from mcptasks.conformance.engine.beat import Beat
+from mcptasks.conformance.engine.beat import Beat, Stage
 from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.budget import Budget, Meter
 from mcptasks.conformance.engine.entropy import weakness
 from mcptasks.conformance.engine.exhaustive import Alphabet
 from mcptasks.conformance.engine.interpreter import Interpreter
 from mcptasks.conformance.engine.investigate import Confirmed, Investigator
-from mcptasks.conformance.engine.plan import BATCH, Features, Phase, Plan, named
+from mcptasks.conformance.engine.plan import BATCH, Features, Phase, Plan
 from mcptasks.conformance.engine.watchdog import Watchdog
+from mcptasks.conformance.errors import TargetUnusableError
 from mcptasks.conformance.model.automaton import Automaton
 from mcptasks.conformance.targets.store import OpenStore, StoreOptions, StoreSource
 from mcptasks.strategies.json_values import JSON
@@ -35,6 +37,7 @@ Emit = Callable[[dict[str, JSON]], None]
 _PROGRESS_EVERY: Final = 0.25
 _SAMPLE: Final = 200
 _MISSED_LIMIT: Final = 3
+_PATH: Final = tuple(sys.path)
 
 _HYPOTHESIS_CALLS: Final = 1500
 """Hypothesis costs a hundred times more a call than the plain generator: a taste of it, in a campaign."""
@@ -171,6 +174,8 @@ class Campaign:
                 breach = await interpreter.run(operations)
             self.examples += 1
             if breach is not None:
+                if breach.hangs and not breach.index:
+                    raise TargetUnusableError(f"{self._source.name}: creating a first task does not end")
                 await self._breached(operations, breach, StoreOptions(), [])
                 return
             requirement = "store.create.id-unguessable"
@@ -200,7 +205,9 @@ class Campaign:
             lengths = sorted({len(word) for word in failed})
 
             def words(depth: int = depth, lengths: Sequence[int] = tuple(lengths)) -> Iterable[tuple[int, ...]]:
-                for word in alphabet.words_of(depth):
+                for number, word in enumerate(alphabet.words_of(depth)):
+                    if not number & 255:
+                        self._beat.tick()  # many may be passed over without a call
                     if failed and any(word[:length] in failed for length in lengths):
                         continue
                     yield word
@@ -245,8 +252,12 @@ class Campaign:
         await self._batches(numbered(), lambda number: self.plan.options(number // BATCH), None, None)
 
     def _hypothesis(self, loop: asyncio.AbstractEventLoop, phase: Phase) -> None:
+        self._beat.stage(Stage.OWN)
+        sys.path += [entry for entry in _PATH if entry not in sys.path]  # a target may have cleared it
         # Imported here, because a replay or a run without it should not pay for loading Hypothesis.
         from mcptasks.conformance.engine.hypothesis_driver import drive
+
+        self._beat.stage(Stage.RUNNING)
 
         async def breached(operations: Sequence[Operation], breach: Breach, options: StoreOptions) -> None:
             self._watchdog.start()
@@ -343,7 +354,7 @@ class Campaign:
         options: StoreOptions,
         history: Sequence[Sequence[Operation]],
     ) -> None:
-        if breach.fingerprint in self.known and breach.state != "any":
+        if breach.fingerprint in self.known:
             self.repeated[breach.fingerprint] += 1
             return
         self._emit({"kind": "suspect", **self._spelled(breach, operations, options)})
@@ -367,12 +378,12 @@ class Campaign:
         # The breach as first seen is of a known kind from now on, too.
         self.known.update((found.breach.fingerprint, breach.fingerprint))
         self._finding(found)
-        if found.breach.state == "any":
-            self._leave_out(found)
+        if found.breach.hangs:
+            self._leave_out(found.breach.operation)
 
     def _replayer(self, breach: Breach) -> Any:
         settings = self._settings
-        hanging = breach.aspect == "life" and breach.state == "any"
+        hanging = breach.hangs
         missing = breach.aspect == "missing"
         settle = min(settings.settle, 0.03) if missing else settings.settle
         watchdog = Watchdog(self._beat.words, min(settings.timeout, 1.0)) if hanging else self._watchdog
@@ -444,17 +455,13 @@ class Campaign:
                 }
             )
 
-    def _leave_out(self, found: Confirmed) -> None:
+    def _leave_out(self, name: str) -> None:
         """A call that hangs costs its timeout every time: go on without it."""
-        last = found.operations[-1] if found.operations else None
-        if last is None:
-            return
-        names = named(last) - {"abort"}
+        # Whoever subscribes is unsubscribed at the end of its sequence.
+        names = {"subscribe", "unsubscribe"} if name == "unsubscribe" else {name}
         if names & {"create", "get"}:
             self._stopped = True
-            self._emit(
-                {"kind": "note", "level": "warning", "message": "create or get does not end: the run stops here"}
-            )
+            self._emit({"kind": "note", "level": "warning", "message": f"{name} does not end: the run stops here"})
             return
         self._avoid |= names
         self.plan = Plan(self._settings.seed, self._features, frozenset(self._avoid))
@@ -462,7 +469,7 @@ class Campaign:
             {
                 "kind": "note",
                 "level": "warning",
-                "message": f"the rest of the run goes without {', '.join(sorted(names))}, which does not end",
+                "message": f"the rest of the run goes without {' and '.join(sorted(names))}: {name} does not end",
             }
         )
 
@@ -516,5 +523,8 @@ class Campaign:
         }
 
     def _summary(self) -> None:
+        if not getattr(self._source, "closes", True) and "close" not in self._settings.avoid:
+            message = "closing a store does not end, so the stores after it were not closed"
+            self._emit({"kind": "note", "level": "warning", "message": message})
         self.automaton.settle()
         self._emit({"kind": "summary", **self._numbers()})

@@ -42,7 +42,11 @@ def seen_record(record: Record | None, status: Any = None) -> str:
     parts = [f"status {status if isinstance(status, str) else text_of(record.status, 40)}"]
     for member in ("result", "error", "input_requests"):
         value = getattr(record, member)
-        if value is not None and value is not MISSING and not (member == "input_requests" and value == {}):
+        if (
+            value is not None
+            and value is not MISSING
+            and not (member == "input_requests" and type(value) is dict and not value)
+        ):
             parts.append(f"{member} {text_of(value, 160)}")
     if len(parts) == 1:
         parts.append("no result, no error, nothing pending")

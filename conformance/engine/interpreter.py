@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, MutableSequence, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from inspect import isawaitable
+from itertools import islice
 from types import CoroutineType
 from typing import Any, Final
 
+from mcptasks.conformance.engine.beat import Words
 from mcptasks.conformance.engine.breach import Breach, Stop
 from mcptasks.conformance.engine.describe import expected_states, seen_record
 from mcptasks.conformance.engine.ledger import Ledger
@@ -34,7 +36,15 @@ from mcptasks.conformance.model.states import (
     TaskState,
 )
 from mcptasks.conformance.model.store_2026 import successors
-from mcptasks.conformance.targets.records import MISSING, Garbage, Record, describe_error, read_record, status_text
+from mcptasks.conformance.targets.records import (
+    MISSING,
+    Garbage,
+    Record,
+    describe_error,
+    plain_text,
+    read_record,
+    status_text,
+)
 from mcptasks.conformance.targets.store import OpenStore
 from mcptasks.strategies.json_values import Payload, text_of
 from mcptasks.strategies.operations import (
@@ -51,6 +61,7 @@ from mcptasks.strategies.operations import (
     Subscribe,
     Tamper,
     Unsubscribe,
+    name_of,
 )
 
 __all__ = ["Interpreter"]
@@ -84,13 +95,13 @@ class Interpreter:
         *,
         known: set[str] | None = None,
         settle: float = 2.0,
-        beat: MutableSequence[int] | None = None,
+        beat: Words | None = None,
     ) -> None:
         self.store = store
         self.automaton = automaton
         self.known = set() if known is None else known
         self.settle = settle
-        self.beat: MutableSequence[int] = [0] if beat is None else beat
+        self.beat: Words = [0] if beat is None else beat
         self.exercised = automaton.exercised
         self.repeated: Counter[str] = Counter()
         self.hung = False
@@ -99,6 +110,7 @@ class Interpreter:
         self.error: BaseException | None = None
         self.index = 0
         self.aborted = False
+        self.reads = self.reads_in_time = self.updates = self.snapshots = 0
         self._plain: set[type[Any]] = set()
         self.times = TimeJudge(self)
         self._start = automaton.start(TaskState(WORKING))
@@ -129,6 +141,7 @@ class Interpreter:
         self.changes = 0
         self.clock_moves = 0
         self.aborted = False
+        self.operation: Operation | None = None
         if self.store.clock is not None:
             self.store.clock.catch_up()
         if self.automaton.full:
@@ -138,17 +151,33 @@ class Interpreter:
     async def run(self, operations: Iterable[Operation]) -> Breach | None:
         """Run one sequence from its start; the breach that ended it, or ``None``."""
         self.begin()
+        breach: Breach | None = None
         try:
             for self.index, operation in enumerate(operations):
+                self.operation = operation
                 await self._handlers[type(operation)](operation)
             self.index += 1
             await self.ledger.settle()
         except Stop as stop:
-            return stop.breach
-        finally:
-            if self.ledger.listeners:
+            breach = stop.breach
+        except asyncio.CancelledError:
+            breach = self._cancelled()
+        self._tally()
+        if self.ledger.listeners:
+            try:
                 await self._end()
-        return None
+            except Stop as stop:
+                breach = breach or stop.breach
+        return breach
+
+    def _tally(self) -> None:
+        """Hand over what was counted in passing; a plain attribute is cheaper to count in than a Counter."""
+        counted = self.exercised
+        counted["store.time.created-stable"] += self.reads
+        counted["store.ttl.no-early"] += self.reads_in_time
+        counted["store.time.updated-advances"] += self.updates
+        counted["store.get.old-snapshot-stable"] += self.snapshots
+        self.reads = self.reads_in_time = self.updates = self.snapshots = 0
 
     async def outline_of_last_read(self, operations: Sequence[Operation]) -> object:
         """Run a sequence and give what its last operation, a get, returned; ``None`` if there is nothing."""
@@ -169,6 +198,7 @@ class Interpreter:
         Raises:
             Stop: it shows a breach.
         """
+        self.operation = operation
         await self._handlers[type(operation)](operation)
         self.index += 1
 
@@ -181,9 +211,11 @@ class Interpreter:
         try:
             await self.ledger.settle()
         finally:
+            self._tally()
             await self._end()
 
     async def _end(self) -> None:
+        self.operation = None
         for listener in self.ledger.listeners.values():
             if listener.active and listener.unsubscribe is not None:
                 listener.active = False
@@ -242,27 +274,32 @@ class Interpreter:
             if type(value) is CoroutineType:
                 value = await value
             elif type(value) not in self._plain:
-                if isawaitable(value):
-                    value = await value
-                else:
-                    self._plain.add(type(value))
+                value = await self._unfolded(value)
         except BaseException as error:
-            if self.hung:
-                self._hangs(method)
-            if isinstance(error, asyncio.CancelledError) and _being_cancelled():
-                raise
-            self.error = error
-            return RAISED
+            value = self._raised(error, method)
         if self.hung:
             self._hangs(method)
         return value
 
+    async def _unfolded(self, value: Any) -> Any:
+        """What a method returned, awaited if it is an awaitable; types that are none are remembered."""
+        if isawaitable(value):
+            return await value
+        self._plain.add(type(value))
+        return value
+
+    def _raised(self, error: BaseException, method: Callable[..., Any]) -> _Sentinel:
+        if self.hung:
+            self._hangs(method)
+        if isinstance(error, asyncio.CancelledError):
+            _uncancel()  # nobody but the watchdog cancels this task, so it was the target
+        self.error = error
+        return RAISED
+
     def _hangs(self, method: Callable[..., Any]) -> None:
         self.hung = False
-        task = asyncio.current_task()
-        if task is not None:
-            task.uncancel()
-        name = getattr(method, "__name__", "call")
+        _uncancel()
+        name = self._name_of(method)
         requirement = "store.misc.call-cancellation" if self.aborted else "store.misc.call-ends"
         cause = "after an aborted call " if self.aborted else ""
         self.breach(
@@ -274,6 +311,32 @@ class Interpreter:
             f"{cause}{name} does not end",
             f"{name} returns or raises",
             "it was still under way at the deadline",
+        )
+
+    def _name_of(self, method: Callable[..., Any]) -> str:
+        if method is self.store.get_task or method is self.store.create_task:
+            return "get" if method is self.store.get_task else "create"
+        operation = self.operation
+        if operation is None:
+            return "unsubscribe"
+        return name_of(operation.operation if isinstance(operation, Abort) else operation)
+
+    def _cancelled(self) -> Breach:
+        """The target has cancelled the task that called it, which shows only when that task next waits."""
+        self.hung = False
+        _uncancel()
+        name = name_of(self.operation) if self.operation is not None else "unsubscribe"
+        actual = f"by the end of {name} the calling task has been cancelled"
+        return Breach(
+            "store.misc.call-ends",
+            name,
+            name,
+            "any",
+            "cancels",
+            actual,
+            f"{name} leaves its caller alone",
+            actual,
+            self.index,
         )
 
     def _conclude(self, task: TrackedTask, call: Call, answer: str, value: Any = None) -> Step:
@@ -377,13 +440,14 @@ class Interpreter:
         except Garbage as error:
             self._bad_create("store.create.working", "return", f"returns what is no record: {error}")
             return
-        if not isinstance(record.task_id, str) or not record.task_id:
+        task_id = plain_text(record.task_id)
+        if not task_id:
             self._bad_create(
                 "store.create.unique-id",
                 "identity",
                 f"task_id is {text_of(record.task_id, 60)}, not a non-empty string",
             )
-        task_id = str(record.task_id)
+            return
         if task_id in self.seen_ids:
             self._bad_create(
                 "store.create.unique-id", "identity", f"task_id {text_of(task_id, 60)} was given to an earlier task"
@@ -422,15 +486,24 @@ class Interpreter:
         task = self.tasks.get(operation.task)
         if task is None:
             task = self._stranger(operation.task)
-        raw = await self._call(self.store.get_task, task.id)
+        # More than half of all calls are reads: what _call does, without the coroutine in between.
+        self.beat[0] += 1
+        try:
+            raw = self.store.get_task(task.id)
+            if type(raw) is CoroutineType:
+                raw = await raw
+            elif raw is not None and type(raw) not in self._plain:
+                raw = await self._unfolded(raw)
+        except BaseException as error:
+            raw = self._raised(error, self.store.get_task)
+        if self.hung:
+            self._hangs(self.store.get_task)
         self._judge_read(task, raw)
         if self.ledger.listeners:
             self.ledger.after_call("get")
 
     def _cause(self, task: TrackedTask) -> Cause:
-        cause = task.cause
-        if cause is not None:
-            return cause
+        """What to blame where nothing was done to the task itself since it was last read."""
         status = task.node.status
         if task.seen_at != self.changes:
             return self.automaton.cause("get", "other", status)
@@ -442,7 +515,7 @@ class Interpreter:
         if task.unjudged:
             return
         node = task.node
-        cause = self._cause(task)
+        cause = task.cause or self._cause(task)
         if raw is None:
             self._judge_nothing(task, node, cause)
             return
@@ -456,11 +529,15 @@ class Interpreter:
         except Garbage as error:
             self._bad_read(task, cause, "identity", f"returns what is no record: {error}", None)
             return
-        if record.task_id != task.id:
+        if (record.task_id if type(record.task_id) is str else plain_text(record.task_id)) != task.id:
             self._bad_read(
                 task, cause, "identity", f"returns a record whose task_id is {text_of(record.task_id, 60)}", record
             )
-        if node.single:
+        if node.plain and record.result is None and record.error is None and not record.input_requests:
+            # The most frequent record by far: nothing in it but a status.
+            if status != node.status:
+                self._wrong_read(task, node, cause, "status", record, status)
+        elif node.single:
             aspect = self._misfit(task, node.status, node.payload, node.pairs, status, record)
             if aspect:
                 self._wrong_read(task, node, cause, aspect, record, status)
@@ -523,7 +600,7 @@ class Interpreter:
         except ValueError:
             task.unjudged = True
             payload = -1
-        pending = state.pending if record.input_requests else frozenset()
+        pending = state.pending if _keys(record.input_requests) else frozenset()
         return self.automaton.start(state._replace(status=FAILED, payload=payload, pending=pending))
 
     @staticmethod
@@ -560,7 +637,7 @@ class Interpreter:
                     return "pending-missing"
                 if not task.bodies[body].matches(requests[name]):
                     body_wrong = True
-        except (Exception, SystemExit):
+        except BaseException:
             return "pending-body"  # no mapping at all
         if count != len(pairs):
             return "pending-extra"
@@ -568,7 +645,7 @@ class Interpreter:
 
     def _judge_snapshot(self, task: TrackedTask) -> None:
         """A record obtained earlier must still say what it said."""
-        self.exercised["store.get.old-snapshot-stable"] += 1
+        self.snapshots += 1
         try:
             old = read_record(task.raw)
             now = _outline(old, status_text(old.status))
@@ -686,6 +763,8 @@ class Interpreter:
         clock.advance(operation.ms)
         self.clock_moves += 1
         for task in self.tasks.values():
+            if clock.set_back:
+                task.updated = None  # what the target notes with this clock is not held against it
             if clock.set_back and (task.node.expired or task.node.status == GONE):
                 task.unjudged = True
             elif self.times.is_expired(task) and not task.node.expired:
@@ -711,7 +790,10 @@ class Interpreter:
                 f"on_input_response {actual}",
                 "a function that unsubscribes the listener",
                 actual,
+                soft=True,
             )
+            listener.disown()
+            return
         self.ledger.subscribed(listener, value)
 
     async def _unsubscribe(self, operation: Unsubscribe) -> None:
@@ -731,6 +813,7 @@ class Interpreter:
                 f"unsubscribing {actual}",
                 "it returns",
                 actual,
+                soft=True,
             )
 
     async def _tamper(self, operation: Tamper) -> None:
@@ -763,8 +846,9 @@ class Interpreter:
         except Stop:
             raise
         except BaseException as error:
-            if _being_cancelled():
-                raise
+            if self.hung:
+                self._hangs(method)
+            _uncancel()
             self.error = error
             value = RAISED
         if self.hung:
@@ -842,13 +926,27 @@ _ASPECTS: Final = {
 
 def _outline(record: Record, status: str) -> tuple[Any, ...]:
     """What a record says, in a form that is cheap to keep and compare."""
-    requests = record.input_requests
     return (
         status,
-        tuple(requests) if requests and requests is not MISSING else (),
+        _keys(record.input_requests),
         record.result is None,
         record.error is None,
     )
+
+
+def _keys(requests: Any) -> tuple[Any, ...]:
+    """The keys of what a record gives as its pending requests, whatever it may be."""
+    if requests is None or requests is MISSING:
+        return ()
+    try:
+        keys = tuple(requests) if type(requests) is dict else tuple(islice(requests, _MANY))
+    except BaseException:
+        return (_NO_KEYS,)
+    return keys if all(type(key) is str for key in keys) else tuple(text_of(key, 40) for key in keys)
+
+
+_MANY: Final = 10_000
+_NO_KEYS: Final = "(no keys)"
 
 
 def _only_error(record: Record) -> bool:
@@ -862,6 +960,7 @@ def _word(state: str) -> str:
     return {ABSENT: "not there", GONE: "gone"}.get(state, state)
 
 
-def _being_cancelled() -> bool:
+def _uncancel() -> None:
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    while task is not None and task.cancelling():
+        task.uncancel()

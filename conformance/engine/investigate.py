@@ -8,7 +8,7 @@ from typing import Protocol
 
 from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.expand import closing_reads, with_reads, without_inner_reads
-from mcptasks.conformance.engine.shrink import Shrinker, one_step_simpler
+from mcptasks.conformance.engine.shrink import Shrinker, one_step_simpler, shortest
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.strategies.operations import Get, Operation, Subscribe, Tamper
 
@@ -90,8 +90,10 @@ class Investigator:
             found = await self._attributed(candidate, options)
             return found if found is not None and self._alike(found, target) else None
 
-        hanging = breach.state == "any"
-        budget = 40 if hanging else 3000 if history else 1500
+        hanging = breach.hangs
+        if hanging:
+            sequence, breach = await self._shortest_hang(sequence, breach, options)
+        budget = 6 if hanging else 3000 if history else 1500
         shrunk, found = await Shrinker(test, budget).shrink(sequence, breach)
         if not hanging and await self._is_known(shrunk, found, options):
             return None
@@ -132,6 +134,16 @@ class Investigator:
             if other.aspect == found.aspect or (events and not other.requirement.startswith("store.event.")):
                 return True
         return False
+
+    async def _shortest_hang(
+        self, sequence: list[Operation], breach: Breach, options: StoreOptions
+    ) -> tuple[list[Operation], Breach]:
+        """Try first what is shortest for almost every hang: the call alone, on a new task."""
+        for candidate in shortest(sequence[: breach.index + 1]):
+            found = await self._replay(candidate, options)
+            if found is not None and found.fingerprint == breach.fingerprint:
+                return candidate, found
+        return sequence, breach
 
     def _alike(self, found: Breach, target: Breach) -> bool:
         if found.requirement == target.requirement:

@@ -11,7 +11,15 @@ from mcptasks.conformance.engine.listeners import Arrival, Due, Listener
 from mcptasks.conformance.engine.tasks import TrackedTask
 from mcptasks.conformance.model.automaton import Node, Step
 from mcptasks.conformance.model.states import ABSENT, GONE, INPUT_REQUIRED, LIVE
-from mcptasks.conformance.targets.records import MISSING, Event, Garbage, describe_error, read_event, read_record
+from mcptasks.conformance.targets.records import (
+    MISSING,
+    Event,
+    Garbage,
+    describe_error,
+    plain_text,
+    read_event,
+    read_record,
+)
 from mcptasks.strategies.json_values import text_of
 from mcptasks.strategies.operations import Entries
 
@@ -138,9 +146,9 @@ class Ledger:
 
     def _judge(self, arrival: Arrival, event: Event) -> None:
         listener = arrival.listener
-        task = self._run.by_id.get(event.task_id) if isinstance(event.task_id, str) else None
+        task = self._run.by_id.get(plain_text(event.task_id) or "")
         if task is None:
-            if event.task_id not in self._run.seen_ids:
+            if plain_text(event.task_id) not in self._run.seen_ids:
                 self._bad(
                     "store.event.payload",
                     "identity",
@@ -150,8 +158,17 @@ class Ledger:
             return
         if task.unjudged:
             return
-        key = event.request_id
-        dues = self._dues.get((id(listener), task.id, key), []) if isinstance(key, str) else []
+        key = plain_text(event.request_id)
+        if key is None:
+            self._bad(
+                "store.event.payload",
+                "key",
+                f"an event has request_id {text_of(event.request_id, 60)}, which is no string",
+                "the key that was answered",
+            )
+            return
+        event = event._replace(request_id=key)
+        dues = self._dues.get((id(listener), task.id, key), [])
         # The one that is waited for comes first, then that of the operation under way.
         for due in sorted(dues, key=lambda item: (not item.wanted, item.index != arrival.index)):
             if not due.count and due.response.matches(event.response):
@@ -237,8 +254,8 @@ class Ledger:
         try:
             requests = read_record(arrival.read).input_requests
             pending = requests is not MISSING and requests is not None and due.key in requests
-        except (Garbage, TypeError):
-            return
+        except BaseException:
+            return  # what a record is like is judged where it is read
         if pending and run.index == due.index:
             self._bad(
                 "store.event.after-state",

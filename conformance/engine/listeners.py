@@ -68,6 +68,10 @@ class Listener:
         self._now = now
         self._read = read
 
+    def disown(self) -> None:
+        """What comes from now on is nobody's: the subscription itself went wrong."""
+        self._arrivals = []
+
     def __call__(self, event: Any) -> Awaitable[None] | None:
         arrival = Arrival(self, event, self._now())
         self._arrivals.append(arrival)
@@ -92,7 +96,10 @@ class Listener:
         except BaseException as error:
             arrival.read_error = error
             return None
-        return _driven(value, arrival)
+        try:
+            return _driven(value, arrival)
+        except RuntimeError:
+            return None  # called in a thread without an event loop: the read cannot be finished there
 
 
 def _driven(awaitable: Any, arrival: Arrival) -> Awaitable[None] | None:
@@ -124,14 +131,14 @@ class _Resumed:
     def __await__(self) -> Any:
         waiting_for = self._waiting_for
         while True:
+            error: BaseException | None = None
+            sent: Any = None
             try:
                 sent = yield waiting_for
-            except BaseException as error:
-                step = lambda error=error: self._coroutine.throw(error)  # noqa: E731
-            else:
-                step = lambda sent=sent: self._coroutine.send(sent)  # noqa: E731
+            except BaseException as thrown:
+                error = thrown
             try:
-                waiting_for = step()
+                waiting_for = self._coroutine.send(sent) if error is None else self._coroutine.throw(error)
             except StopIteration as done:
                 return done.value
 

@@ -69,6 +69,7 @@ class TaskStoreMachine(RuleBasedStateMachine):
     """
 
     tasks = Bundle("tasks")
+    _own_loop: ClassVar[asyncio.AbstractEventLoop]
 
     settle: ClassVar[float] = 2.0
     """Seconds to wait for events that are due."""
@@ -106,7 +107,7 @@ class TaskStoreMachine(RuleBasedStateMachine):
         loop: asyncio.AbstractEventLoop | None = cls.__dict__.get("_own_loop")
         if loop is None or loop.is_closed():
             loop = asyncio.new_event_loop()
-            cls._own_loop = loop  # type: ignore[attr-defined]
+            cls._own_loop = loop
         return loop
 
     def _store_source(self) -> StoreSource:
@@ -175,11 +176,14 @@ class TaskStoreMachine(RuleBasedStateMachine):
         self._run(self._open())
         if self._features().in_process and data.draw(st.booleans(), label="with a listener"):
             self.subscribe("plain")
-        return self.create()
+        return self._new_task()
 
     @rule(target=tasks)
     def create(self) -> str:
         """Create a task."""
+        return self._new_task()
+
+    def _new_task(self) -> str:
         self._created += 1
         name = f"t{self._created}"
         self._do(Create(name))

@@ -26,7 +26,7 @@ from mcptasks.strategies.operations import (
     Unsubscribe,
 )
 
-__all__ = ["Shrinker", "one_step_simpler"]
+__all__ = ["Shrinker", "one_step_simpler", "shortest"]
 
 Test = Callable[[Sequence[Operation]], Awaitable[Breach | None]]
 """Runs a candidate; the breach if it still fails in the way that is looked for, else ``None``."""
@@ -160,9 +160,9 @@ def _simpler(operation: Operation) -> Iterator[Operation]:
             for entries in _simpler_entries(responses):
                 yield Resolve(task, entries)
         case AdvanceClock(ms):
-            for smaller in (0, 1, 1000, 60_000, ms // 2):
-                if abs(smaller) < abs(ms):
-                    yield AdvanceClock(smaller)
+            for step in (0, 1, 1000, 60_000, ms // 2):
+                if abs(step) < abs(ms):
+                    yield AdvanceClock(step)
         case Subscribe(as_, kind) if kind != "plain":
             yield Subscribe(as_, "plain")
         case Tamper(task, "given"):
@@ -260,3 +260,14 @@ def _rename_keys(operations: Sequence[Operation]) -> list[Operation]:
             case _:
                 out.append(operation)
     return out if len(names) <= 26 else list(operations)
+
+
+def shortest(operations: Sequence[Operation]) -> list[list[Operation]]:
+    """Where a try is dear: the candidates to begin with, the last operation alone and on a new task."""
+    if not operations:
+        return []
+    last = operations[-1]
+    inner = last.operation if isinstance(last, Abort) else last
+    task = getattr(inner, "task", None)
+    candidates = [[Create(task), last]] if isinstance(task, str) and "~" not in task else [[last]]
+    return [candidate for candidate in candidates if len(candidate) < len(operations)]

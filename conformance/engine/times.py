@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -76,11 +77,11 @@ class TimeJudge:
             if value is MISSING:
                 task.expiry_unknown |= member == "ttl_ms"
                 self._bad_timing(member, "the record has no such member")
-            elif value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            elif value is not None and not _is_number(value):
                 task.expiry_unknown |= member == "ttl_ms"
                 self._bad_timing(member, f"{text_of(value, 60)} is no number of milliseconds")
             elif member == "ttl_ms" and value is not None:
-                task.ttl_ms = value
+                task.ttl_ms = int(value)
                 if task.created is not None:
                     try:
                         task.expires = task.created + timedelta(milliseconds=value)
@@ -124,9 +125,9 @@ class TimeJudge:
         if task.node.expired:  # what comes back past its ttl is judged by its state alone
             task.updated_raw, task.updated, task.update_unknown = record.last_updated_at, None, True
             return
-        run.exercised["store.time.created-stable"] += 1
+        run.reads += 1
         if run.clock_moves:
-            run.exercised["store.ttl.no-early"] += 1
+            run.reads_in_time += 1
         created = record.created_at
         if created is not task.created_raw and not _same(created, task.created_raw):
             self._created_again(task, created, cause)
@@ -142,7 +143,7 @@ class TimeJudge:
                 and task.updated is not None
                 and cause.row not in _PSEUDO
             ):
-                run.exercised["store.time.updated-advances"] += 1
+                run.updates += 1
                 if task.moved_at - task.updated > _TOLERANCE:
                     self._bad_update(task, cause, "last_updated_at does not move though the status did")
             return
@@ -156,7 +157,7 @@ class TimeJudge:
         if cause.row in ("reread", "clock") and now != task.updated and task.updated is not None:
             self._moved_by_reading(task, now)
         if task.updated is not None:
-            run.exercised["store.time.updated-advances"] += 1
+            run.updates += 1
             if now < task.updated:
                 self._bad_update(
                     task, cause, f"last_updated_at goes back from {task.updated.isoformat()} to {now.isoformat()}"
@@ -233,7 +234,7 @@ class TimeJudge:
         if self._run.store.clock is not None and not self.clock_ignored:
             return False
         age = datetime.now(UTC) - task.created
-        return age.total_seconds() * 1000 >= _NEAR_EXPIRY * task.ttl_ms
+        return age.total_seconds() * 1000 / _NEAR_EXPIRY >= task.ttl_ms
 
     def expired_choice(self, task: TrackedTask, label: str) -> None:
         """Count what a store does with a task whose ttl has elapsed."""
@@ -257,6 +258,12 @@ class TimeJudge:
 
 
 _PSEUDO: Final = frozenset({"create", "reread", "other", "tamper", "clock", "abort"})
+
+
+def _is_number(value: object) -> bool:
+    return (isinstance(value, int) and not isinstance(value, bool)) or (
+        isinstance(value, float) and math.isfinite(value)
+    )
 
 
 def _same(left: Any, right: Any) -> bool:

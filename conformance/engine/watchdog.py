@@ -7,9 +7,10 @@ function that blocks does not: that is seen from outside, by the parent process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, MutableSequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mcptasks.conformance.engine.beat import Words
 from mcptasks.conformance.engine.interpreter import Interpreter
 
 __all__ = ["Watchdog"]
@@ -18,7 +19,7 @@ __all__ = ["Watchdog"]
 class Watchdog:
     """Cancels the interpreter's task when no call was begun for ``timeout`` seconds."""
 
-    def __init__(self, beat: MutableSequence[int], timeout: float) -> None:
+    def __init__(self, beat: Words, timeout: float) -> None:
         self._beat = beat
         self._timeout = timeout
         self._interpreter: Interpreter | None = None

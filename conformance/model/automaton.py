@@ -15,7 +15,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcptasks.conformance.model.attribution import READ_ASPECTS, blame
-from mcptasks.conformance.model.states import COMPLETED, FAILED, GONE, STATUSES, TERMINAL, Call, Successor, TaskState
+from mcptasks.conformance.model.states import (
+    ABSENT,
+    COMPLETED,
+    FAILED,
+    GONE,
+    STATUSES,
+    TERMINAL,
+    Call,
+    Successor,
+    TaskState,
+)
 from mcptasks.conformance.model.store_2026 import classify, successors
 
 __all__ = ["Automaton", "Cause", "Edge", "Model", "Node", "Step"]
@@ -83,7 +93,18 @@ class Step:
 class Node:
     """A set of possible states, each with the open choice that led to it."""
 
-    __slots__ = ("answered", "pairs", "payload", "single", "states", "status", "steps")
+    __slots__ = (
+        "answered",
+        "expired",
+        "may_be_gone",
+        "pairs",
+        "payload",
+        "plain",
+        "single",
+        "states",
+        "status",
+        "steps",
+    )
 
     def __init__(self, states: tuple[tuple[TaskState, Choice | None], ...]) -> None:
         self.states = states
@@ -94,17 +115,13 @@ class Node:
         self.answered: frozenset[int] = first.answered
         # The common case is judged without a loop: one state, there and not expired.
         self.single: bool = len(states) == 1 and not first.expired and states[0][1] is None and first.status in STATUSES
+        self.plain: bool = self.single and not first.pending and first.status not in (COMPLETED, FAILED)
+        """A record of it has nothing but a status."""
         self.steps: dict[Call, Step] = {}
-
-    @property
-    def may_be_gone(self) -> bool:
-        """Whether a read may find nothing here."""
-        return any(state.status in ("absent", GONE) or state.expired for state, _ in self.states)
-
-    @property
-    def expired(self) -> bool:
+        self.expired: bool = any(state.expired for state, _ in states)
         """Whether the ttl has elapsed in one of the states."""
-        return any(state.expired for state, _ in self.states)
+        self.may_be_gone: bool = any(state.status in (ABSENT, GONE) or state.expired for state, _ in states)
+        """Whether a read may find nothing here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from mcptasks.conformance.catalogue import NEEDS, Need, Requirement
-from mcptasks.conformance.events import Finding, RequirementResult
+from mcptasks.conformance.events import Finding, RequirementResult, Verdict
 
 __all__ = ["Learned", "results"]
 
@@ -92,10 +92,10 @@ def results(
             failed = [item for item in found if item.verdict == "fail"]
             reason = (failed or found)[0].message
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            verdict = "fail" if failed else "warn"
+            verdict: Verdict = "fail" if failed else "warn"
             out.append(
                 RequirementResult(requirement.id, requirement.level, verdict, max(exercised, len(found)), reason + more)
-            )  # type: ignore[arg-type]
+            )
             continue
         why = _inapplicable(requirement, learned)
         if why is not None:

@@ -83,6 +83,8 @@ def _from_object(raw: object, name: str) -> Any:
     return getattr(raw, _CAMEL[name], MISSING) if value is MISSING else value
 
 
+_new: Final = tuple.__new__
+
 _readers: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {}
 
 
@@ -94,11 +96,14 @@ def _slow(raw: object, names: tuple[str, ...]) -> tuple[Any, ...]:
 
 def _remember(raw: object) -> None:
     """If all members are attributes of this type, read them in one go from now on."""
-    if isinstance(raw, Mapping):
+    if isinstance(raw, Mapping) or len(_readers) >= 100:
         return
-    names = [name if hasattr(raw, name) else _CAMEL[name] for name in _MEMBERS]
-    if all(hasattr(raw, name) for name in names) and len(_readers) < 100:
-        _readers[type(raw)] = attrgetter(*names)
+    try:
+        names = [name if hasattr(raw, name) else _CAMEL[name] for name in _MEMBERS]
+        if all(hasattr(raw, name) for name in names):
+            _readers[type(raw)] = attrgetter(*names)
+    except BaseException:
+        return  # an attribute that could be read once: it stays with the slow way
 
 
 def read_record(raw: object) -> Record:
@@ -110,7 +115,7 @@ def read_record(raw: object) -> Record:
     reader = _readers.get(type(raw))
     if reader is not None:
         try:
-            return Record._make(reader(raw))
+            return _new(Record, reader(raw))  # _make without its check: the reader gives all members
         except AttributeError:
             del _readers[type(raw)]
         except BaseException as error:
@@ -153,9 +158,15 @@ def status_text(value: object) -> str:
         return value
     if isinstance(value, Enum):
         value = value.value
-    if isinstance(value, str):
-        return str(value)
+    text = plain_text(value)
+    if text is not None:
+        return text
     raise Garbage(f"status is {text_of(value, 60)}, not a string")
+
+
+def plain_text(value: object) -> str | None:
+    """A str, or what a subclass of it holds, as a plain str; ``None`` for anything else.  Never raises."""
+    return str.__str__(value) if isinstance(value, str) else None
 
 
 def instant(value: object) -> datetime:
@@ -164,6 +175,8 @@ def instant(value: object) -> datetime:
     Raises:
         Garbage: it is missing, naive, or no ISO 8601 time.
     """
+    if type(value) is datetime and value.tzinfo is UTC:
+        return value
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -173,9 +186,14 @@ def instant(value: object) -> datetime:
         raise Garbage("is not set")
     if not isinstance(value, datetime):
         raise Garbage(f"{text_of(value, 60)} is no time")
-    if value.utcoffset() is None:
-        raise Garbage(f"{text_of(value, 60)} has no timezone")
-    return value.astimezone(UTC)
+    try:
+        if value.utcoffset() is None:
+            raise Garbage(f"{text_of(value, 60)} has no timezone")
+        return value.astimezone(UTC)
+    except Garbage:
+        raise
+    except BaseException as error:  # out of range, or a timezone of the target's own
+        raise Garbage(f"cannot be told in UTC: {describe_error(error)}") from error
 
 
 def describe_error(error: BaseException) -> str:
