@@ -39,7 +39,7 @@ _SAMPLE: Final = 200
 _MISSED_LIMIT: Final = 3
 _PATH: Final = tuple(sys.path)
 
-_HYPOTHESIS_CALLS: Final = 1500
+_HYPOTHESIS_CALLS: Final = 1000
 """Hypothesis costs a hundred times more a call than the plain generator: a taste of it, in a campaign."""
 
 
@@ -120,6 +120,8 @@ class Campaign:
         self._driver = ""
         self._stopped = False
         self._missed: Counter[str] = Counter()
+        self._executed: dict[tuple[str, int], int] = {}
+        """Sequences run of each alphabet and depth."""
 
     def stop(self) -> None:
         """Stop at the next opportunity; the summary is still told."""
@@ -195,7 +197,6 @@ class Campaign:
     async def _exhaustive(self, phase: Phase, alphabet: Alphabet) -> None:
         failed: set[tuple[int, ...]] = set()
         number = 0
-        total = executed = 0
         for depth in phase.depths:
             fixed = len(alphabet.prefix) + len(alphabet.closing)
             size = len(alphabet.letters) ** depth
@@ -221,22 +222,31 @@ class Campaign:
             number += ran
             if self._stopped:
                 return
-            executed += ran
-            total += size
-            if phase.depths[0] > 1 and depth == phase.depths[0]:
-                total = alphabet.count(depth)
-            cut = f", less those that begin with one of {len(failed)} failing sequences" if failed else ""
-            self._emit(
-                {
-                    "kind": "bound",
-                    "alphabet": alphabet.words,
-                    "depth": depth,
-                    "sequences": total,
-                    "executed": executed,
-                    "statement": f"all {total:,} sequences of up to {depth} operations: {alphabet.words}"
-                    f" ({executed:,} run in this stretch, the others equal by renaming or run before{cut})",
-                }
-            )
+            self._executed[(alphabet.name, depth)] = ran
+            self._bound(alphabet, depth, len(failed))
+
+    def _bound(self, alphabet: Alphabet, depth: int, failing: int) -> None:
+        """Tell that every sequence up to a depth was run: a fact for the report."""
+        ran = [self._executed.get((alphabet.name, length)) for length in range(1, depth + 1)]
+        executed = sum(count for count in ran if count is not None)
+        total = alphabet.count(depth)
+        told = f"all {total:,} sequences of up to {depth} operation{'' if depth == 1 else 's'}: {alphabet.words}"
+        notes = []
+        # A run that went on in a new process does not know what the last one ran of the lower depths.
+        if None not in ran and executed < total:
+            notes.append(f"{executed:,} run, the others equal to one of them by renaming")
+        if failing:
+            notes.append(f"less those that begin with one of {failing} failing ones")
+        self._emit(
+            {
+                "kind": "bound",
+                "alphabet": alphabet.name,
+                "depth": depth,
+                "sequences": total,
+                "executed": executed,
+                "statement": told + (f" ({'; '.join(notes)})" if notes else ""),
+            }
+        )
 
     async def _random(self, phase: Phase) -> None:
         first = self._settings.resume[1] if phase.number == self._settings.resume[0] else 0
@@ -256,8 +266,6 @@ class Campaign:
         sys.path += [entry for entry in _PATH if entry not in sys.path]  # a target may have cleared it
         # Imported here, because a replay or a run without it should not pay for loading Hypothesis.
         from mcptasks.conformance.engine.hypothesis_driver import drive
-
-        self._beat.stage(Stage.RUNNING)
 
         async def breached(operations: Sequence[Operation], breach: Breach, options: StoreOptions) -> None:
             self._watchdog.start()
@@ -284,6 +292,7 @@ class Campaign:
             breached=breached,
             going_on=going_on,
         )
+        self._beat.stage(Stage.RUNNING)
 
     async def _batches(
         self,

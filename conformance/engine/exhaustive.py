@@ -51,7 +51,7 @@ class Alphabet:
     """Reads at the end."""
     mirrors: tuple[tuple[int, ...], ...] = ()
     """Renamings as permutations of letter numbers; of sequences equal by one, the smallest is run."""
-    options: StoreOptions = StoreOptions()
+    options: StoreOptions = field(default_factory=StoreOptions)
     _table: list[tuple[Operation, ...]] = field(default_factory=list)
 
     def only(self, names: set[str]) -> Alphabet:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from mcptasks.conformance.engine.beat import Beat
+from mcptasks.conformance.engine.beat import Beat, Stage
 from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.interpreter import Interpreter
 from mcptasks.conformance.engine.machine import TaskStoreMachine
@@ -68,6 +69,14 @@ def drive(
 
         def _make(self, store: OpenStore) -> Interpreter:
             return make(store)
+
+        def _run(self, coroutine: Any) -> Any:
+            # Between its steps Hypothesis works for longer than any call may take.
+            beat.stage(Stage.RUNNING)
+            try:
+                return super()._run(coroutine)
+            finally:
+                beat.stage(Stage.OWN)
 
         def _do(self, operation: Operation) -> None:
             if not self.ended:

@@ -36,6 +36,7 @@ from mcptasks.conformance.model.states import (
     TaskState,
 )
 from mcptasks.conformance.model.store_2026 import successors
+from mcptasks.conformance.targets.cancelling import absorbed, uncancel
 from mcptasks.conformance.targets.records import (
     MISSING,
     Garbage,
@@ -168,6 +169,8 @@ class Interpreter:
                 await self._end()
             except Stop as stop:
                 breach = breach or stop.breach
+        if await absorbed():
+            breach = breach or self._cancelled()
         return breach
 
     def _tally(self) -> None:
@@ -199,7 +202,12 @@ class Interpreter:
             Stop: it shows a breach.
         """
         self.operation = operation
-        await self._handlers[type(operation)](operation)
+        try:
+            await self._handlers[type(operation)](operation)
+        except asyncio.CancelledError:
+            raise Stop(self._cancelled()) from None
+        if await absorbed():
+            raise Stop(self._cancelled())
         self.index += 1
 
     async def finish(self) -> None:
@@ -210,9 +218,12 @@ class Interpreter:
         """
         try:
             await self.ledger.settle()
+        except asyncio.CancelledError:
+            raise Stop(self._cancelled()) from None
         finally:
             self._tally()
             await self._end()
+            await absorbed()
 
     async def _end(self) -> None:
         self.operation = None
@@ -292,13 +303,13 @@ class Interpreter:
         if self.hung:
             self._hangs(method)
         if isinstance(error, asyncio.CancelledError):
-            _uncancel()  # nobody but the watchdog cancels this task, so it was the target
+            uncancel()  # nobody but the watchdog cancels this task, so it was the target
         self.error = error
         return RAISED
 
     def _hangs(self, method: Callable[..., Any]) -> None:
         self.hung = False
-        _uncancel()
+        uncancel()
         name = self._name_of(method)
         requirement = "store.misc.call-cancellation" if self.aborted else "store.misc.call-ends"
         cause = "after an aborted call " if self.aborted else ""
@@ -324,7 +335,7 @@ class Interpreter:
     def _cancelled(self) -> Breach:
         """The target has cancelled the task that called it, which shows only when that task next waits."""
         self.hung = False
-        _uncancel()
+        uncancel()
         name = name_of(self.operation) if self.operation is not None else "unsubscribe"
         actual = f"by the end of {name} the calling task has been cancelled"
         return Breach(
@@ -848,7 +859,7 @@ class Interpreter:
         except BaseException as error:
             if self.hung:
                 self._hangs(method)
-            _uncancel()
+            uncancel()
             self.error = error
             value = RAISED
         if self.hung:
@@ -958,9 +969,3 @@ def _only_error(record: Record) -> bool:
 
 def _word(state: str) -> str:
     return {ABSENT: "not there", GONE: "gone"}.get(state, state)
-
-
-def _uncancel() -> None:
-    task = asyncio.current_task()
-    while task is not None and task.cancelling():
-        task.uncancel()

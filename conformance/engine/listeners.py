@@ -73,6 +73,7 @@ class Listener:
         self._arrivals = []
 
     def __call__(self, event: Any) -> Awaitable[None] | None:
+        """Record the event; raise or read the task if that is this listener's kind."""
         arrival = Arrival(self, event, self._now())
         self._arrivals.append(arrival)
         if self.kind == "raising":

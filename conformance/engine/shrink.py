@@ -83,10 +83,8 @@ class Shrinker:
             end = len(self._best)
             while end > 0 and self._left > 0:
                 start = max(0, end - size)
-                if await self._try(self._best[:start] + self._best[end:]):
-                    end = min(start, len(self._best))
-                else:
-                    end = start
+                await self._try(self._best[:start] + self._best[end:])
+                end = min(start, len(self._best))  # what was deleted may have been cut off at its new end, too
             size //= 2
 
     async def _delete_pairs(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import select
 import signal
 import subprocess
@@ -22,15 +23,19 @@ from typing import Any, Final
 
 import psutil
 
-from mcptasks.conformance.engine.beat import Beat, Position
+from mcptasks.conformance.engine.beat import CALLS, STAGE, Beat, Position, Stage
 from mcptasks.conformance.errors import SuiteError
 from mcptasks.conformance.runner.job import Job
 
 __all__ = ["Child", "Ended"]
 
 _POLL: Final = 0.05
+_LOST: Final = 86
+"""Exit code of a child that cannot tell its messages any more."""
 _START: Final = 60.0
-"""Seconds until a child must have opened its target: imports can be slow."""
+"""Seconds until a child must have begun: this machine can be slow."""
+_OPENING: Final = 12
+"""How many times longer than a call importing and opening a target may take."""
 _OUTPUT_KEPT: Final = 8192
 _MESSAGE_LIMIT: Final = 64 * 1024 * 1024
 
@@ -68,6 +73,7 @@ class Child:
         self._buffer = b""
         self._output: deque[bytes] = deque()
         self._output_size = 0
+        self._mark = f"mcptasks-{secrets.token_hex(8)} ".encode()
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         try:
             self._process = subprocess.Popen(
@@ -78,6 +84,7 @@ class Child:
                     str(folder / "job.json"),
                     str(folder / "beat"),
                     str(writer),
+                    self._mark.decode(),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -89,8 +96,8 @@ class Child:
         finally:
             os.close(writer)
         assert self._process.stdout is not None
-        os.set_blocking(self._process.stdout.fileno(), False)
-        self._started = time.monotonic()
+        self._stdout = self._process.stdout.fileno()
+        os.set_blocking(self._stdout, False)
         self.ended: Ended | None = None
 
     # --- messages --------------------------------------------------------------------------
@@ -98,11 +105,11 @@ class Child:
     def messages(self) -> Iterator[dict[str, Any] | None]:
         """Messages as they come, ``None`` when there was none for a moment; ends with the child."""
         quiet_since = time.monotonic()
-        last_calls = -1
+        last_seen: tuple[int, ...] = ()
         next_memory = 0.0
         open_pipe = True
         while open_pipe:
-            ready, _, _ = select.select([self._messages, self._process.stdout], [], [], _POLL)
+            ready, _, _ = select.select([self._messages, self._stdout], [], [], _POLL)
             self._drain_output()
             now = time.monotonic()
             if self._messages in ready:
@@ -114,18 +121,14 @@ class Child:
                     for message in self._split(data):
                         yield message
                         if message.get("kind") in ("done", "failed"):
-                            self._finish()
+                            self.kill()
                             return
-            calls = self.beat.words[0]
-            if calls != last_calls:
-                last_calls, quiet_since = calls, now
-            patience = (
-                self._patience
-                if calls or (self._job.mode == "campaign" and last_calls > 0)
-                else max(self._patience, _START)
-            )
+            seen = self.beat.seen()
+            if seen != last_seen:
+                last_seen, quiet_since = seen, now
+            patience, told = self._deadline()
             if now - quiet_since > patience:
-                self.ended = Ended("hangs", f"a call was still under way after {self._job.settings.timeout:g} s")
+                self.ended = Ended("hangs", f"it was still under way after {told:g} s")
                 self.kill()
                 return
             if now >= next_memory:
@@ -136,6 +139,18 @@ class Child:
                     return
             yield None
         self._finish()
+
+    def _deadline(self) -> tuple[float, float]:
+        """Seconds of silence after which it is killed, and the seconds to tell of: both by what is under way."""
+        timeout = self._job.settings.timeout
+        stage = self.beat.words[STAGE]
+        if stage in (Stage.IMPORTING, Stage.OPENING):
+            return max(self._patience, timeout * _OPENING), max(timeout, timeout * _OPENING)
+        if stage == Stage.OWN or (stage == Stage.RUNNING and not self.beat.words[CALLS]):
+            return max(self._patience, _START), _START
+        if stage == Stage.CLOSING:
+            return self._patience + timeout, timeout
+        return self._patience, timeout
 
     def _read(self) -> bytes | None:
         try:
@@ -152,17 +167,19 @@ class Child:
         out = []
         for line in lines:
             # A target may write to any descriptor: what is no message is dropped.
+            _, marked, text = line.rpartition(self._mark)
+            if not marked:
+                continue
             with contextlib.suppress(ValueError):
-                message = json.loads(line)
+                message = json.loads(text)
                 if isinstance(message, dict) and isinstance(message.get("kind"), str):
                     out.append(message)
         return out
 
     def _drain_output(self) -> None:
-        assert self._process.stdout is not None
         for _ in range(64):
             try:
-                data = os.read(self._process.stdout.fileno(), 1 << 16)
+                data = os.read(self._stdout, 1 << 16)
             except (BlockingIOError, ValueError):
                 return
             if not data:
@@ -202,13 +219,21 @@ class Child:
             self.kill()
             code = self._process.returncode
         self._drain_output()
-        if self.ended is None and code != 0:
+        if self.ended is None and code == _LOST:
+            self.ended = Ended("exits", "it closed the file descriptors of its process")
+        elif self.ended is None and code != 0:
             self.ended = _ended_by(code)
         elif self.ended is None and code == 0:
             self.ended = Ended("exits", "it ended the process with exit code 0")
 
     def kill(self) -> None:
-        """End the child and everything that it started."""
+        """End the child and everything that it started, in whatever session that is by now."""
+        started: list[psutil.Process] = []
+        with contextlib.suppress(psutil.Error):
+            started = psutil.Process(self._process.pid).children(recursive=True)
+        for process in started:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):

@@ -7,14 +7,15 @@ from the plan, runs it in further children, and shrinks it there.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mcptasks.conformance.engine.beat import Position
+from mcptasks.conformance.engine.beat import Position, Stage
 from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.plan import BATCH, Plan, named
-from mcptasks.conformance.engine.shrink import Shrinker
+from mcptasks.conformance.engine.shrink import Shrinker, shortest
 from mcptasks.conformance.runner.child import Child, Ended
 from mcptasks.conformance.runner.job import Job
 from mcptasks.conformance.targets.store import StoreOptions
@@ -29,7 +30,7 @@ from mcptasks.strategies.operations import (
 
 __all__ = ["Death", "UnderWay", "solve", "under_way"]
 
-_TRIES: Final = {"hangs": 12, "exits": 40, "signal": 40, "memory": 8}
+_TRIES: Final = {"hangs": 5, "exits": 20, "signal": 20, "memory": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,11 @@ def _cut(operations: Sequence[Operation], calls: int) -> list[Operation]:
     return list(operations)
 
 
-def _dies(job: Job, operations: Sequence[Operation], options: StoreOptions, memory_limit: int) -> Ended | None:
+def _dies(
+    job: Job, operations: Sequence[Operation], options: StoreOptions, memory_limit: int, stop: threading.Event
+) -> Ended | None:
+    if stop.is_set():
+        return None
     child = Child(
         replace(job, mode="replay", operations=sequence_to_json(operations), store_options=options.to_json()),
         memory_limit=memory_limit,
@@ -104,6 +109,8 @@ def _dies(job: Job, operations: Sequence[Operation], options: StoreOptions, memo
     )
     try:
         for message in child.messages():
+            if stop.is_set():
+                return None
             if message is None:
                 continue
             if message["kind"] == "replayed":
@@ -113,32 +120,39 @@ def _dies(job: Job, operations: Sequence[Operation], options: StoreOptions, memo
                 return None
             if message["kind"] == "failed":
                 return None
-        return child.ended
+        # Only a call of the sequence counts; opening and closing are seen to elsewhere.
+        return child.ended if child.position.stage == Stage.RUNNING else None
     finally:
         child.close()
 
 
-def solve(job: Job, running: UnderWay, ended: Ended, memory_limit: int) -> Death | None:
+def solve(job: Job, running: UnderWay, ended: Ended, memory_limit: int, stop: threading.Event) -> Death | None:
     """Run it again in a child of its own; if it dies again, shrink it.  ``None`` if it does not."""
     if ended.how == "hangs":
         quick = replace(job.settings, timeout=min(job.settings.timeout, 2.0))
         job = replace(job, settings=quick)
-    first = _dies(job, running.operations, running.options, memory_limit)
+    first = _dies(job, running.operations, running.options, memory_limit, stop)
     if first is None:
         return None
     latest = first
 
     async def test(candidate: Sequence[Operation]) -> Breach | None:
         nonlocal latest
-        died = _dies(job, candidate, running.options, memory_limit)
+        died = _dies(job, candidate, running.options, memory_limit, stop)
         if died is None or died.how != first.how:
             return None
         latest = died
         return _breach(candidate, died)
 
-    shrinker = Shrinker(test, _TRIES[ended.how])
-    operations, _ = asyncio.run(shrinker.shrink(running.operations, _breach(running.operations, first)))
-    return Death(operations, running.options, latest)
+    async def shrink() -> list[Operation]:
+        begin: Sequence[Operation] = running.operations
+        for candidate in shortest(running.operations):
+            if await test(candidate) is not None:
+                begin = candidate
+        operations, _ = await Shrinker(test, _TRIES[ended.how]).shrink(begin, _breach(begin, latest))
+        return operations
+
+    return Death(asyncio.run(shrink()), running.options, latest)
 
 
 def _breach(operations: Sequence[Operation], ended: Ended) -> Breach:

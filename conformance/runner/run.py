@@ -39,7 +39,9 @@ class Target:
 
 EMBEDDED: Final = (
     Target(StoreSpec("mcptasks.fixtures.stores.memory:MemoryTaskStore"), "reference: memory (async)"),
-    Target(StoreSpec("mcptasks.fixtures.stores.threadsafe:ThreadSafeTaskStore"), "reference: memory (plain def)"),
+    Target(
+        StoreSpec("mcptasks.fixtures.stores.threadsafe:ThreadSafeTaskStore"), "reference: memory (plain def)", 200_000
+    ),
     Target(StoreSpec("mcptasks.fixtures.stores.sqlite:SqliteTaskStore"), "reference: SQLite", 60_000),
     Target(ServerSpec(serve="mcptasks.fixtures.stores.memory:MemoryTaskStore"), "reference: server", 2000),
 )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from mcptasks.conformance.engine.beat import Stage
 from mcptasks.conformance.engine.campaign import Settings
 from mcptasks.conformance.engine.plan import Plan
 from mcptasks.conformance.errors import ConformanceError
@@ -24,6 +25,8 @@ __all__ = ["RunOptions", "Supervisor"]
 
 _DEATHS: Final = 4
 """Deaths after which a target is left alone."""
+_FIRST: Final = "opening the store and creating a first task"
+_WORDS: Final = {Stage.IMPORTING: "importing it"}
 
 
 class Supervisor:
@@ -138,22 +141,32 @@ class Supervisor:
             # The server runs elsewhere: what died is the suite's own client of it.
             account.condition = Condition("error", f"the suite's process for this server ended: {ended.words}")
             return None
-        if not account.learned.offered:
-            account.condition = Condition("unusable", f"opening the store: {ended.words}")
-            return None
         position = child.position
+        if not account.learned.offered:
+            account.condition = Condition("unusable", f"{_WORDS.get(position.stage, _FIRST)}: {ended.words}")
+            return None
+        if position.stage == Stage.OPENING:
+            account.condition = Condition("unusable", f"opening a further store: {ended.words}")
+            return None
         plan = Plan(job.settings.seed, account.features, job.settings.avoid)
         running = under_way(position, plan)
-        death = solve(job, running, ended, self._options.memory_limit) if running is not None else None
+        death: Death | None = None
+        if running is not None and position.stage == Stage.RUNNING:
+            death = solve(job, running, ended, self._options.memory_limit, self._stop)
         if self._stop.is_set():
             account.condition = Condition("interrupted", "interrupted")
             return None
         resume = (position.phase, position.sequence + 1)
-        if death is not None:
+        if position.stage == Stage.CLOSING:
+            self._avoid.add("close")
+            self._account.note("warning", f"closing a store: {ended.words}; the rest of the run closes none")
+        elif death is not None:
+            if death.operation == "create" and not account.findings and not account.learned.operations:
+                account.condition = Condition("unusable", f"creating a first task: {death.ended.words}")
+                return None
             self._report_death(death)
             if death.operation in ("create", "get"):
-                if not account.findings or (deaths == 1 and account.learned.operations == 0):
-                    account.condition = Condition("unusable", f"{death.operation}: {death.ended.words}")
+                self._account.note("warning", f"the run stops here: {death.operation}: {death.ended.words}")
                 return None
             self._avoid.add(death.operation)
             self._account.note("warning", f"the rest of the run goes without {death.operation}: {death.ended.words}")

@@ -1,29 +1,34 @@
 """The child process: opens the target, runs the campaign or a replay, and says what it learns.
 
-Usage: ``python -m mcptasks.conformance.runner.worker JOB BEAT FD``.  Messages go to file descriptor
-``FD``, one JSON line each; what the target prints goes elsewhere.  The process ends when its standard input
+Usage: ``python -m mcptasks.conformance.runner.worker JOB BEAT FD MARK``.  Messages go to file descriptor
+``FD``, one JSON line each after ``MARK``; what the target prints goes elsewhere.  The process ends when its standard input
 closes, which is how it notices that its parent is gone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import json
 import os
+import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from mcptasks.conformance.engine.beat import Beat
+from mcptasks.conformance.engine.beat import Beat, Stage
 from mcptasks.conformance.engine.campaign import Campaign, replay_once
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.runner.job import Job, StoreSpec
+from mcptasks.conformance.runner.sturdy_loop import SturdyLoop
 from mcptasks.conformance.targets.loading import load_source, probe
+from mcptasks.conformance.targets.records import describe_error
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.strategies.json_values import JSON
 from mcptasks.strategies.operations import sequence_from_json
@@ -31,33 +36,70 @@ from mcptasks.strategies.operations import sequence_from_json
 __all__ = ["main"]
 
 
-class _Pipe:
-    """Where messages go."""
+_LINGER: Final = 10.0
+_LOST: Final = 86
+"""Exit code of a child whose parent, or whose way to tell it something, is gone."""
 
-    def __init__(self, descriptor: int) -> None:
+
+class _Pipe:
+    """Where messages go: lines that begin with a mark, since a target may write to any descriptor."""
+
+    def __init__(self, descriptor: int, mark: str) -> None:
         os.set_inheritable(descriptor, False)
         self._descriptor = descriptor
+        self._mark = mark.encode()
+        self._pid = os.getpid()
+        self._file = self._identity()
         self.redact: Callable[[JSON], JSON] = lambda value: value
         """Keeps secrets out of every message."""
 
     def __call__(self, message: dict[str, JSON]) -> None:
-        data = json.dumps(self.redact(message), ensure_ascii=True).encode() + b"\n"
-        while data:
-            data = data[os.write(self._descriptor, data) :]
+        if os.getpid() != self._pid:
+            os._exit(0)  # the target has forked, and this is the copy of the suite
+        if self._identity() != self._file:
+            os._exit(_LOST)  # the target has closed it, and opened something else perhaps
+        data = self._mark + json.dumps(self.redact(message), ensure_ascii=True).encode() + b"\n"
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError:
+            os._exit(_LOST)
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.fstat(self._descriptor)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
 
 def _end_with_parent() -> None:
+    """End this process and what it started when the parent's end of standard input closes."""
+    alive = os.dup(0)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)  # a target that reads standard input finds nothing there, and does not wait
+    os.close(empty)
+    kill = os.killpg  # the target may take away what is looked up by name
+    group = os.getpgrp() if os.getpgrp() == os.getpid() else None
+
     def wait() -> None:
-        while os.read(0, 1024):
-            pass
-        os._exit(86)
+        with contextlib.suppress(OSError):
+            while os.read(alive, 1024):
+                pass
+        if group is not None:
+            kill(group, signal.SIGKILL)
+        os._exit(_LOST)
 
     threading.Thread(target=wait, daemon=True, name="mcptasks-parent").start()
 
 
 async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
     assert isinstance(job.spec, StoreSpec)
+    beat.stage(Stage.IMPORTING)
     source, adapter = load_source(job.spec.store, job.spec.arguments, job.spec.adapter)
+    source.stage = beat.stage
+    source.patience = job.settings.timeout
+    source.closes = "close" not in job.settings.avoid
     if job.mode == "replay":
         settings = job.settings
         watchdog = Watchdog(beat.words, settings.timeout)
@@ -98,12 +140,20 @@ def _serve_job(job: Job, pipe: _Pipe, beat: Beat, loop: asyncio.AbstractEventLoo
         loop.run_until_complete(work.close())
 
 
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BaseException):
+            stream.flush()
+
+
 def main(arguments: list[str]) -> int:
     """Do one job; the exit code is 0 when it was done, whatever was found."""
-    job_file, beat_file, descriptor = arguments
-    pipe = _Pipe(int(descriptor))
+    job_file, beat_file, descriptor, mark = arguments
+    pipe = _Pipe(int(descriptor), mark)
     _end_with_parent()
-    loop = asyncio.new_event_loop()
+    # The parent takes interrupts; here one would only be mistaken for what the target raises.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    loop = SturdyLoop()
     asyncio.set_event_loop(loop)
     loop.set_exception_handler(lambda *_: None)  # a target's stray tasks are its own affair
     try:
@@ -116,21 +166,25 @@ def main(arguments: list[str]) -> int:
         else:
             pipe.redact = job.spec.redactor
             _serve_job(job, pipe, beat, loop)
+        _flush()
         pipe({"kind": "done"})
     except ConformanceError as error:
+        _flush()
         pipe({"kind": "failed", "exit_code": error.exit_code, "message": str(error)})
     except BaseException as error:
+        if isinstance(error, OSError) and error.errno == errno.EBADF:
+            os._exit(_LOST)
         pipe(
             {
                 "kind": "failed",
                 "exit_code": 5,
-                "message": f"{type(error).__name__}: {error}",
+                "message": describe_error(error),
                 "traceback": traceback.format_exc(),
             }
         )
-    # Not through the interpreter's shutdown: threads or exit handlers of the target could hang it.
-    sys.stdout.flush()
-    sys.stderr.flush()
+    # Not through the interpreter's shutdown: threads or exit handlers of the target could hang it.  The
+    # parent, which now has the last message, ends this process and whatever the target started.
+    threading.Event().wait(_LINGER)
     os._exit(0)
 
 

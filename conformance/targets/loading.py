@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcptasks.conformance.adapters import Adapter, AdapterError, find_adapter
+from mcptasks.conformance.engine.beat import Stage
 from mcptasks.conformance.engine.interpreter import Interpreter
 from mcptasks.conformance.engine.plan import Features
 from mcptasks.conformance.errors import UsageError
@@ -84,6 +85,7 @@ async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
     if clock or ttl:
         store = await source.open(StoreOptions(clock=clock, ttl=ttl, default_ttl_ms=60_000))
         try:
+            source.stage(Stage.OPENING)  # nothing is known of this store yet: its first call has as much time
             interpreter = Interpreter(store, Automaton())
             await interpreter.run([Create("t1")])
             task = interpreter.tasks.get("t1")

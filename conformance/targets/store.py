@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import shutil
 import tempfile
@@ -10,7 +11,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from mcptasks.conformance.engine.beat import Stage
 from mcptasks.conformance.errors import TargetUnusableError, UsageError
+from mcptasks.conformance.targets.cancelling import absorbed
 from mcptasks.conformance.targets.clock import SuiteClock
 from mcptasks.conformance.targets.records import describe_error
 from mcptasks.strategies.json_values import JSON
@@ -115,8 +118,11 @@ def not_a_store(store: object, exempt: frozenset[str] = frozenset()) -> str | No
 class OpenStore:
     """One opened store with its methods looked up once, and everything that closing it takes."""
 
-    def __init__(self, store: Any, clock: SuiteClock | None, options: StoreOptions, stack: AsyncExitStack) -> None:
+    def __init__(
+        self, store: Any, clock: SuiteClock | None, options: StoreOptions, stack: AsyncExitStack, source: StoreSource
+    ) -> None:
         self.store = store
+        self._source = source
         self.clock = clock
         self.options = options
         self._stack = stack
@@ -134,11 +140,24 @@ class OpenStore:
     on_input_response: Callable[..., Any] | None
 
     async def close(self) -> None:
-        """Close the store; what closing raises is no finding and is dropped."""
+        """Close the store; what closing raises is no finding and is dropped.
+
+        A store whose closing does not end is not closed, and neither are those after it.
+        """
+        source = self._source
+        if not source.closes:
+            return
+        source.stage(Stage.CLOSING)
+        deadline = asyncio.timeout(source.patience)
         try:
-            await self._stack.aclose()
+            async with deadline:
+                await self._stack.aclose()
         except BaseException:
             pass
+        await absorbed()
+        if deadline.expired():
+            source.closes = False
+        source.stage(Stage.RUNNING)
 
 
 async def _resolved(value: Any) -> Any:
@@ -157,6 +176,12 @@ class StoreSource:
     arguments: Mapping[str, JSON] = field(default_factory=dict)
     exempt: frozenset[str] = frozenset()
     """Methods that an adapter declares it cannot map."""
+    patience: float = 5.0
+    """Seconds after which closing a store counts as never ending."""
+    closes: bool = True
+    """Whether stores are closed; turns false once closing one did not end."""
+    stage: Callable[[Stage], object] = lambda _: None
+    """Told what is done, so that whoever watches knows what hangs."""
     _accepts: frozenset[str] | None = None
 
     @property
@@ -190,10 +215,19 @@ class StoreSource:
     async def open(self, options: StoreOptions) -> OpenStore:
         """Open a store.
 
+        What the watcher of :attr:`stage` sees is *opening* until this returns.
+
         Raises:
             UsageError: what came is no store, or the factory does not take the arguments.
             TargetUnusableError: the factory raises.
         """
+        self.stage(Stage.OPENING)
+        store = await self._open(options)
+        await absorbed()
+        self.stage(Stage.RUNNING)
+        return store
+
+    async def _open(self, options: StoreOptions) -> OpenStore:
         clock = SuiteClock() if options.clock and "clock" in self.accepts else None
         keywords: dict[str, Any] = dict(self.arguments)
         if clock is not None:
@@ -231,7 +265,7 @@ class StoreSource:
                 await _resolved(close())
 
             stack.push_async_callback(closing)
-        return OpenStore(store, clock, options, stack)
+        return OpenStore(store, clock, options, stack, self)
 
     def _binds(self, keywords: Mapping[str, Any]) -> bool:
         try:
