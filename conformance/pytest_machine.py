@@ -65,12 +65,12 @@ def run_machine(open_store: Callable[..., Any], name: str, options: ClassOptions
         def _features(self) -> Features:
             return features
 
-        def _breached(self, breach: Breach) -> None:
+        def _judged(self, breach: Breach) -> None:
             self.ended = True
             if breach.requirement in judged and not excused(breach):
                 # Hypothesis runs the shortest example last.
                 shown[failure_of(breach.requirement)] = _explained(breach, self.operations, self.options)
-                super()._breached(breach)
+                super()._judged(breach)
 
     settings = profile(options.profile)
     machine = StateMachine if settings.derandomize else seed(options.run.settings.seed)(StateMachine)

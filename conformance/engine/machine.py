@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, precondition, rule
 
 from mcptasks.conformance.engine.breach import Breach, Stop
+from mcptasks.conformance.engine.expand import with_reads
 from mcptasks.conformance.engine.interpreter import Interpreter
 from mcptasks.conformance.engine.plan import Features, Plan
 from mcptasks.conformance.engine.watchdog import Watchdog
@@ -127,6 +128,26 @@ class TaskStoreMachine(RuleBasedStateMachine):
         return Interpreter(store, self._automaton(), known=self._known(), settle=self.settle)
 
     def _breached(self, breach: Breach) -> None:
+        self._judged(self._run(self._attributed(breach)))
+
+    async def _attributed(self, breach: Breach) -> Breach:
+        """The breach under the name that it has where every operation is read back, on a fresh store.
+
+        Without reads in between a deviation shows late, and an innocent operation would be blamed.
+        """
+        if breach.soft or breach.state == "any" or self._watchdog is None or self._interpreter is None:
+            return breach
+        store = await self._source.open(self.options)
+        try:
+            interpreter = self._make(store)
+            interpreter.beat = self._interpreter.beat  # the one that the watchdog looks at
+            with self._watchdog.over(interpreter):
+                found = await interpreter.run(with_reads(self.operations))
+        finally:
+            await store.close()
+        return breach if found is None or found.soft or found.state == "any" else found
+
+    def _judged(self, breach: Breach) -> None:
         from mcptasks.conformance.catalogue import load_catalogue
 
         requirement = load_catalogue().find(breach.requirement)
