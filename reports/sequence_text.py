@@ -109,5 +109,6 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
     ),
     "unsubscribe": _shape(lambda m: f"unsubscribe({_word(m['listener'])})", "listener"),
     "abort": _shape(_aborted, "operation", may=("after",)),
+    "probe": _shape(lambda m: f"probe({_word(m['name'])})", "name"),
     "tamper": _shape(lambda m: f"tamper({_word(m['task'])}, {_word(m['what'] or 'returned')})", "task", may=("what",)),
 }

@@ -49,7 +49,7 @@ KINDS: Final = (
     "abort",
     "tamper",
 )
-"""Names of all operations, as in their JSON form."""
+"""Names of all operations that sequences are made of, as in their JSON form: a probe is a whole sequence."""
 
 _TASKS: Final = ("t1", "t2", "t3")
 _LISTENERS: Final = ("l1", "l2")

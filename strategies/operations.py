@@ -34,6 +34,7 @@ __all__ = [
     "ListenerKind",
     "Operation",
     "OperationError",
+    "Probe",
     "Resolve",
     "SetInput",
     "Subscribe",
@@ -182,6 +183,13 @@ class Tamper:
     what: TamperWhat = "returned"
 
 
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Run the check of that name on a server; it is a whole sequence, and to a store it means nothing."""
+
+    name: str
+
+
 Operation = (
     Create
     | Get
@@ -195,6 +203,7 @@ Operation = (
     | Unsubscribe
     | Abort
     | Tamper
+    | Probe
 )
 
 _NAMES: Final[dict[type[Any], str]] = {
@@ -210,6 +219,7 @@ _NAMES: Final[dict[type[Any], str]] = {
     Unsubscribe: "unsubscribe",
     Abort: "abort",
     Tamper: "tamper",
+    Probe: "probe",
 }
 _TYPES: Final[dict[str, type[Any]]] = {name: kind for kind, name in _NAMES.items()}
 
@@ -297,6 +307,7 @@ def _inner(value: JSON) -> Operation:
 _MEMBERS: Final[dict[str, Callable[[JSON], Any]]] = {
     "as": _text("as"),
     "task": _text("task"),
+    "name": _text("name"),
     "listener": _text("listener"),
     "requests": _map("requests"),
     "responses": _map("responses"),

@@ -39,9 +39,12 @@ ALLOWED: dict[str, set[str]] = {
         "conformance.catalogue",
         "conformance.errors",
         "conformance.model",
+        "conformance.probes",
         "conformance.targets",
         "conformance.wire",
     },
+    # run by the wire campaign, on the server that it has opened
+    "conformance.probes": {"strategies", "conformance.engine", "conformance.errors", "conformance.wire"},
     "conformance.runner": {
         "strategies",
         "conformance.adapters",

@@ -23,6 +23,7 @@ from mcptasks.strategies.operations import (
     Get,
     Operation,
     OperationError,
+    Probe,
     Resolve,
     SetInput,
     Subscribe,
@@ -56,7 +57,8 @@ def test_every_operation_survives_json_text(kind: str) -> None:
 
 
 def test_there_is_a_strategy_for_every_operation() -> None:
-    assert len(KINDS) == len(get_args(Operation))
+    assert {*KINDS, "probe"} == {name_of(kind.__new__(kind)) for kind in get_args(Operation)}
+    assert from_json(to_json(Probe("cap.a"))) == Probe("cap.a")
 
 
 @few

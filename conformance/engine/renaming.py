@@ -13,6 +13,7 @@ from mcptasks.strategies.operations import (
     Fail,
     Get,
     Operation,
+    Probe,
     Resolve,
     SetInput,
     Subscribe,
@@ -57,7 +58,7 @@ def renamed(operation: Operation, task: Rename, listener: Rename) -> Operation:
             return Subscribe(listener(as_), kind)
         case Unsubscribe(old):
             return Unsubscribe(listener(old))
-        case AdvanceClock():
+        case AdvanceClock() | Probe():
             return operation
 
 

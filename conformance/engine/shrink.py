@@ -19,6 +19,7 @@ from mcptasks.strategies.operations import (
     Fail,
     Get,
     Operation,
+    Probe,
     Resolve,
     SetInput,
     Subscribe,
@@ -143,7 +144,7 @@ def _simpler(operation: Operation) -> Iterator[Operation]:
                 yield Abort(inner, 0)
                 yield Abort(inner, after - 1)
             for smaller in _simpler(inner):
-                if not isinstance(smaller, (Abort, AdvanceClock, Subscribe, Tamper, Create, Unsubscribe)):
+                if not isinstance(smaller, (Abort, AdvanceClock, Subscribe, Tamper, Create, Unsubscribe, Probe)):
                     yield Abort(smaller, after)
         case Complete(task, result):
             for value in _simpler_values(result.value):

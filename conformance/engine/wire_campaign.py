@@ -20,16 +20,20 @@ from mcptasks.conformance.engine.wire_plan import FIXED, IDS, WIRE_FEATURES, Wir
 from mcptasks.conformance.engine.wire_server import Introduction, ServerSource
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.model.states import TERMINAL
+from mcptasks.conformance.probes.phase import applicable, replay_probe, run_probe
+from mcptasks.conformance.probes.probe import Probe as ProbeEntry
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.conformance.wire.problems import RequestsSpentError
 from mcptasks.strategies.json_values import JSON
-from mcptasks.strategies.operations import Create, Get, Operation
+from mcptasks.strategies.operations import Create, Get, Operation, Probe
 
 __all__ = ["WireCampaign", "replay_on_server"]
 
 _HYPOTHESIS_REQUESTS: Final = 250
 _PROOF_REQUESTS: Final = 1500
 """Requests that confirming and shrinking one finding may take."""
+_PROBES_SHARE: Final = 0.5
+"""Share of the budget above which no further probe is begun."""
 _BRIEF: Final = 0.15
 """Seconds that shrinking waits for an effect that a whole deadline has shown not to come."""
 
@@ -46,6 +50,8 @@ async def replay_on_server(
     automaton: WireAutomaton | None = None,
 ) -> Breach | None:
     """Run a sequence on a server with fresh tasks; the breach that ended it, or ``None``."""
+    if operations and isinstance(operations[0], Probe):
+        return await replay_probe(source, operations[0].name, known)
     server = await source.open()
     interpreter = WireInterpreter(
         server,
@@ -92,6 +98,8 @@ class WireCampaign(Campaign):
         """
         self._opening()
         try:
+            if self._settings.resume == (0, 0):
+                loop.run_until_complete(self._probes())
             super().run(loop)
         except RequestsSpentError:
             self._note("info", f"stopped after --max-requests {self._server.spec.max_requests} requests")
@@ -131,6 +139,48 @@ class WireCampaign(Campaign):
                 self._finding(Confirmed(found, [], StoreOptions(), "whenever it is asked"))
 
     # --- phases ----------------------------------------------------------------------------
+
+    async def _probes(self) -> None:
+        """Run every probe that the server can be asked."""
+        self._driver = "probe"
+        probes = list(applicable(self._server))
+        for number, probe in enumerate(probes):
+            if self._stopped:
+                return
+            if self._meter.spent >= _PROBES_SHARE:
+                self._note("info", f"the budget is too small for {len(probes) - number} of {len(probes)} probes")
+                return
+            self._beat.sequence(number)
+            outcome = await run_probe(
+                self._server,
+                probe,
+                exercised=self._wire.exercised,
+                choices=self._wire.choices,
+                known=self.known,
+                repeated=self.repeated,
+            )
+            self.examples += 1
+            if outcome.skipped:
+                self._note("info", f"probe {probe.name}: {outcome.skipped}")
+            await self._probe_breached(probe, outcome.breaches)
+            self._progress()
+
+    async def _probe_breached(self, probe: ProbeEntry, breaches: Sequence[Breach]) -> None:
+        if not breaches:
+            return
+        operations = [Probe(probe.name)]
+        self._emit({"kind": "suspect", **self._spelled(breaches[0], operations, StoreOptions())})
+        calls = self._beat.words[0]
+        again = await run_probe(self._server, probe, known=self.known)
+        self._beat.words[0] = calls  # what proof costs is not charged to the budget
+        confirmed = {found.fingerprint for found in again.breaches}
+        for breach in breaches:
+            if breach.fingerprint in confirmed:
+                self.known.add(breach.fingerprint)
+                self._finding(Confirmed(breach, list(operations), StoreOptions(), "with fresh tasks"))
+            else:
+                told = f"{breach.requirement}: {breach.message}"
+                self._note("warning", f"{told} (seen once and not again; not counted as a finding)")
 
     async def _ids(self) -> None:
         """Create tasks, read each at once, and look at how well their ids can be guessed."""

@@ -73,6 +73,8 @@ class ServerSource:
 
         self.opened = OpenServer(client, profile, Forms(), Transcript(url, spec.sent_headers), once)
         self.spec = spec
+        self.url = url
+        """Its endpoint."""
 
     async def open(self, options: object = None) -> OpenServer:
         """The server."""

@@ -160,7 +160,7 @@ class WireClient:
         outgoing = self._maker.make(method, params, capabilities=capabilities)
         waited = 0.0
         for attempt in range(_ATTEMPTS):
-            self._spend(beyond)
+            self.spend(beyond=beyond)
             await self.pacer.turn()
             reply = await self._exchange(outgoing, again=attempt == 0 and method in _READS)
             if isinstance(reply, Reply):
@@ -175,7 +175,12 @@ class WireClient:
             "refused", f"asks to wait for more than {_LONGEST_WAIT:g} s in all before it serves a {method}"
         )
 
-    def _spend(self, beyond: bool) -> None:
+    def spend(self, *, beyond: bool = False) -> None:
+        """Count a request that is about to be sent.
+
+        Raises:
+            RequestsSpentError: none is left.
+        """
         if self._left is not None:
             if self._left <= self.reserve and not beyond:
                 raise RequestsSpentError

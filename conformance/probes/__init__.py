@@ -1,0 +1,13 @@
+"""Probes: checks on the wire that are no sequence of operations on tasks.
+
+``ALL`` has them in the order in which they run.
+"""
+
+from typing import Final
+
+from mcptasks.conformance.probes import cap, core, jsonrpc
+from mcptasks.conformance.probes.probe import Probe
+
+__all__ = ["ALL", "Probe"]
+
+ALL: Final[tuple[Probe, ...]] = tuple(probe for module in (core, cap, jsonrpc) for probe in module.GROUP.probes)

@@ -1,0 +1,87 @@
+"""The requests of a probe as curl commands that a user can paste.
+
+Ids of tasks are shell variables, set by the command that creates the task.  Secrets never appear, see
+:mod:`mcptasks.conformance.wire.transcript`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+from mcptasks.conformance.wire.secrets import HeaderLine, shown_url
+
+__all__ = ["Commands"]
+
+_MOST: Final = 40
+_LONGEST: Final = 8192
+_TAKE_ID: Final = """ | grep -o '"taskId": *"[^"]*"' | head -n 1 | cut -d '"' -f 4"""
+
+
+class Commands:
+    """What a probe has sent.
+
+    Args:
+        url: of the server.
+        headers: the user's.
+    """
+
+    def __init__(self, url: str, headers: tuple[HeaderLine, ...] = ()) -> None:
+        self._url = shown_url(url)
+        self._headers = headers
+        self._sent: list[tuple[str, Sequence[tuple[bytes, bytes]], bytes, str]] = []
+        self._ids: dict[str, str] = {}
+
+    def add(self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, *, creates: str = "") -> None:
+        """A request was sent, with these headers besides the user's; ``creates`` names the task that its answer tells
+        of."""
+        self._sent.append((http_method, headers, body, creates))
+
+    def created(self, name: str, task_id: str) -> None:
+        """The id of the task of that name."""
+        if re.fullmatch(r"[A-Za-z0-9_.~:/+=-]+", task_id):
+            self._ids[task_id] = name.upper()
+
+    def lines(self) -> tuple[str, ...]:
+        """The commands."""
+        skipped = max(0, len(self._sent) - _MOST)
+        out = [f"# {skipped} requests before these are left out"] if skipped else []
+        return (*out, *(self._command(*item) for item in self._sent[skipped:]))
+
+    def _command(self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, creates: str) -> str:
+        if len(body) > _LONGEST:
+            return f"# {http_method} with a body of {len(body)} bytes"
+        parts = [r"curl -sS -w ' HTTP %{http_code}\n'"]
+        if http_method != "POST" or not body:
+            parts.append(f"-X {shlex.quote(http_method)}")
+        parts.append(shlex.quote(self._url))
+        names = {name.lower() for name, _ in headers}
+        parts += [f"-H {self._filled(_text(name) + ': ' + _text(value))}" for name, value in headers]
+        # What curl adds by itself and the probe left out.
+        parts += [f"-H '{name}:'" for name in ("Accept", "Content-Type") if name.lower().encode() not in names]
+        parts += [f"-H {line.for_shell}" for line in self._headers]
+        before = ""
+        if body.isascii() and b"\0" not in body:
+            parts.append(f"--data-binary {self._filled(body.decode())}")
+        elif body:
+            escaped = "".join(f"\\{byte:03o}" for byte in body)
+            before = f"printf '{escaped}' | "
+            parts.append("--data-binary @-")
+        command = before + " ".join(parts)
+        if not creates:
+            return command
+        variable = creates.upper()
+        return f'{variable}=$({command}{_TAKE_ID}); echo "${variable}"'
+
+    def _filled(self, text: str) -> str:
+        quoted = shlex.quote(text)
+        # The longest id first: one may be the beginning of another.
+        for task_id in sorted(self._ids, key=len, reverse=True):
+            quoted = quoted.replace(task_id, f"""'"${self._ids[task_id]}"'""") if quoted.startswith("'") else quoted
+        return quoted
+
+
+def _text(value: bytes) -> str:
+    return value.decode("latin-1")

@@ -1,0 +1,116 @@
+"""Running probes: each under a deadline, a breach believed only when it shows twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.wire_server import ServerSource
+from mcptasks.conformance.errors import SuiteError, TargetUnusableError
+from mcptasks.conformance.probes import ALL, Probe
+from mcptasks.conformance.probes.session import ProbeOver, ProbeSession, ProbeSkipped
+from mcptasks.conformance.wire.problems import WireProblem
+
+__all__ = ["DEADLINE", "Outcome", "available", "find", "replay_probe", "run_probe"]
+
+DEADLINE: Final = 30.0
+"""Seconds that a probe may take in all."""
+_CLOSING: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one run of a probe has shown."""
+
+    breaches: tuple[Breach, ...]
+    skipped: str
+    """Why it could not tell anything, or not everything; empty if it could."""
+
+
+def find(name: str) -> Probe:
+    """The probe of that name.
+
+    Raises:
+        SuiteError: there is none; a replay file may be of another version.
+    """
+    for probe in ALL:
+        if probe.name == name:
+            return probe
+    raise SuiteError(f"this version has no probe '{name}'")
+
+
+def available(source: ServerSource) -> frozenset[str]:
+    """What probes may need and this server offers."""
+    return frozenset({source.opened.profile.name})
+
+
+def applicable(source: ServerSource) -> Iterable[Probe]:
+    """The probes that can run on a server, in their order."""
+    offered = available(source)
+    return (probe for probe in ALL if probe.needs <= offered)
+
+
+async def run_probe(
+    source: ServerSource,
+    probe: Probe,
+    *,
+    exercised: Counter[str] | None = None,
+    choices: Counter[tuple[str, str]] | None = None,
+    known: set[str] | None = None,
+    repeated: Counter[str] | None = None,
+) -> Outcome:
+    """Run a probe once.
+
+    Args:
+        source: the server.
+        probe: what to run.
+        exercised: counts of observations by requirement, added to.
+        choices: counts of lawful choices, added to.
+        known: fingerprints already reported: not among the breaches any more.
+        repeated: how often known breaches were seen again, added to.
+
+    Raises:
+        TargetUnusableError: nothing listens any more.
+        RequestsSpentError: no request is left.
+    """
+    client = source.opened.client
+    counts = client.exercised
+    session = ProbeSession(
+        source, probe.name, exercised=Counter() if exercised is None else exercised, choices=choices, known=known
+    )
+    skipped = ""
+    try:
+        async with asyncio.timeout(DEADLINE):
+            await probe.run(session)
+    except ProbeOver:
+        pass
+    except ProbeSkipped as reason:
+        skipped = str(reason)
+    except TimeoutError:
+        skipped = f"it was not through after {DEADLINE:g} s"
+    except WireProblem as problem:
+        raise TargetUnusableError(f"{client.endpoint}: {problem.line}") from problem
+    finally:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSING):
+                await session.close()
+        client.exercised = counts
+    if repeated is not None:
+        repeated.update(session.repeated)
+    return Outcome(tuple(session.breaches), skipped)
+
+
+async def replay_probe(source: ServerSource, name: str, known: set[str] | None = None) -> Breach | None:
+    """Run a probe again; the first breach that it shows.
+
+    Raises:
+        SuiteError: there is none of that name.
+        TargetUnusableError: nothing listens any more.
+    """
+    outcome = await run_probe(source, find(name), known=known)
+    return outcome.breaches[0] if outcome.breaches else None

@@ -1,0 +1,210 @@
+"""Requests that a client would not send, and their answers as they come: status, headers, bytes, messages."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from mcptasks.conformance.wire.json_text import BadTextError, decode
+from mcptasks.conformance.wire.problems import WireProblem
+from mcptasks.conformance.wire.sse import EventReader
+from mcptasks.strategies.json_values import JSON, text_of
+
+__all__ = ["RawAnswer", "RawSender"]
+
+_LIMIT: Final = 4 * 1024 * 1024
+"""Bytes of an answer that are read; no probe asks for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawAnswer:
+    """One HTTP answer."""
+
+    status: int
+    """Of HTTP; 0 if none came."""
+    headers: httpx.Headers
+    body: bytes
+    messages: tuple[JSON, ...]
+    """The JSON values in it: one of a JSON body, those of the events of a stream."""
+    seconds: float
+    """From sending to the last byte read."""
+    ended: bool = True
+    """Whether it was read to its end: false of a stream that was left, or at the deadline."""
+    problem: str = ""
+    """Why there is no answer, or only part of one, as a clause about the server."""
+
+    @property
+    def kind(self) -> str:
+        """The media type, without parameters."""
+        return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+    @property
+    def response(self) -> dict[str, Any] | None:
+        """The one JSON-RPC response in it: a message with a result or an error."""
+        found = [item for item in self.messages if isinstance(item, dict) and ("result" in item or "error" in item)]
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The result, if it is an object and no error stands beside it."""
+        found = self.response
+        result = None if found is None or "error" in found else found["result"]
+        return result if isinstance(result, dict) else None
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """The error, if it is an object with an integer code."""
+        found = self.response
+        error = None if found is None else found.get("error")
+        return error if isinstance(error, dict) and type(error.get("code")) is int else None
+
+    @property
+    def code(self) -> int | None:
+        """The error's code."""
+        error = self.error
+        return None if error is None else error["code"]
+
+    @property
+    def told(self) -> str:
+        """The answer in a few words."""
+        if not self.status:
+            return self.problem
+        error, result = self.error, self.result
+        if error is not None:
+            return f"error {error['code']}: {text_of(error.get('message'), 80)} (HTTP {self.status})"
+        if result is not None:
+            return f"a result: {text_of(result, 120)}"
+        shown = text_of(self.body[:80].decode("utf-8", "backslashreplace"), 100) if self.body else "no body"
+        return f"HTTP {self.status}, {self.kind or 'no content type'}, {shown}"
+
+
+class RawSender:
+    """Sends requests byte for byte.
+
+    Args:
+        url: of the endpoint.
+        answer_s: seconds that an answer may take.
+    """
+
+    def __init__(self, url: str, answer_s: float) -> None:
+        self._url = httpx.URL(url).copy_with(userinfo=b"")
+        self._answer_s = answer_s
+        self._http: httpx.AsyncClient | None = None
+
+    def _client(self) -> httpx.AsyncClient:
+        local = urlsplit(str(self._url)).hostname in ("127.0.0.1", "localhost", "::1")
+        return httpx.AsyncClient(follow_redirects=False, trust_env=not local, timeout=None)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        if self._http is not None:
+            with suppress(Exception):
+                await self._http.aclose()
+
+    async def send(
+        self,
+        http_method: str,
+        headers: Sequence[tuple[bytes, bytes]],
+        body: bytes,
+        *,
+        fresh: bool = False,
+        until: Callable[[Sequence[JSON]], bool] | None = None,
+        seconds: float | None = None,
+    ) -> RawAnswer:
+        """One exchange.
+
+        Args:
+            fresh: on a connection of its own.
+            until: told the messages of a stream so far; once it says so, the rest is left unread and the connection
+                closed.
+            seconds: that the answer may take, instead of the usual.
+
+        Raises:
+            WireProblem: nothing listens any more.
+        """
+        if fresh:
+            async with self._client() as client:
+                return await self._exchange(client, http_method, headers, body, until, seconds)
+        if self._http is None:
+            self._http = self._client()
+        answer = await self._exchange(self._http, http_method, headers, body, until, seconds)
+        if not answer.status and "disconnected" in answer.problem:
+            # A kept-alive connection may have been closed in the meantime; a second one is new.
+            answer = await self._exchange(self._http, http_method, headers, body, until, seconds)
+        return answer
+
+    async def _exchange(
+        self,
+        client: httpx.AsyncClient,
+        http_method: str,
+        headers: Sequence[tuple[bytes, bytes]],
+        body: bytes,
+        until: Callable[[Sequence[JSON]], bool] | None,
+        seconds: float | None,
+    ) -> RawAnswer:
+        reading = _Reading(until)
+        started = time.monotonic()
+        ended, problem = False, ""
+        try:
+            async with asyncio.timeout(self._answer_s if seconds is None else seconds):
+                request = httpx.Request(http_method, self._url, headers=list(headers), content=body or None)
+                if not body and http_method in ("POST", "PUT"):
+                    request.headers["Content-Length"] = "0"
+                response = await client.send(request, stream=True)
+                try:
+                    ended = await reading.read(response)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            problem = "gave no answer in time" if not reading.status else "did not finish its answer in time"
+        except httpx.ConnectError as error:
+            raise WireProblem("unreachable", f"nothing listens at {self._url.host} any more") from error
+        except (httpx.HTTPError, httpx.StreamError, ssl.SSLError, OSError) as error:
+            problem = f"closed the connection without an answer ({text_of(str(error), 80)[1:-1]})"
+        return RawAnswer(
+            reading.status,
+            reading.headers,
+            reading.body,
+            tuple(reading.messages),
+            time.monotonic() - started,
+            ended,
+            problem,
+        )
+
+
+class _Reading:
+    """An answer as far as it has come."""
+
+    def __init__(self, until: Callable[[Sequence[JSON]], bool] | None) -> None:
+        self._until = until
+        self.status = 0
+        self.headers = httpx.Headers()
+        self.body = b""
+        self.messages: list[JSON] = []
+
+    async def read(self, response: httpx.Response) -> bool:
+        """Read it; whether its end was seen."""
+        self.status, self.headers = response.status_code, response.headers
+        streams = self.headers.get("content-type", "").lower().startswith("text/event-stream")
+        reader = EventReader()
+        async for chunk in response.aiter_bytes():
+            self.body += chunk
+            for data in reader.feed(chunk) if streams else ():
+                self._take(data)
+            if len(self.body) > _LIMIT or (streams and self._until is not None and self._until(self.messages)):
+                return False
+        if not streams and self.body:
+            self._take(self.body)
+        return True
+
+    def _take(self, data: bytes) -> None:
+        with suppress(BadTextError):
+            self.messages.append(decode(data))

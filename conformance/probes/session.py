@@ -1,0 +1,413 @@
+"""What a probe works with: the suite's client, requests that no client sends, tasks, and checks."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.wire_profiles import Control, Step, step_of
+from mcptasks.conformance.engine.wire_server import OpenServer, ServerSource
+from mcptasks.conformance.probes.commands import Commands
+from mcptasks.conformance.probes.raw import RawAnswer, RawSender
+from mcptasks.conformance.wire import header_values, names
+from mcptasks.conformance.wire.client import Reply
+from mcptasks.conformance.wire.json_text import encode
+from mcptasks.conformance.wire.pacing import retry_after
+from mcptasks.conformance.wire.problems import WireProblem
+from mcptasks.conformance.wire.requests import CAPABILITIES, ROUTED_BY
+from mcptasks.strategies.json_values import JSON
+from mcptasks.strategies.operations import Create, Operation
+
+__all__ = ["AUTO", "ProbeOver", "ProbeSession", "ProbeSkipped", "ProbeTask"]
+
+
+class _Auto:
+    """Stands for what the session fills in by itself."""
+
+
+AUTO: Final = _Auto()
+
+Auto = _Auto
+_ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
+_ATTEMPTS: Final = 5
+_LONGEST_WAIT: Final = 20.0
+
+
+class ProbeOver(Exception):
+    """Ends a probe at its breach."""
+
+
+class ProbeSkipped(Exception):
+    """Ends a probe that cannot tell anything on this server; the message says why."""
+
+
+class ProbeTask:
+    """A task that a probe has opened."""
+
+    def __init__(self, name: str, created: dict[str, Any]) -> None:
+        self.name = name
+        self.id: str = created["taskId"]
+        self.created = created
+        """The ``CreateTaskResult``."""
+        self.ended = False
+        """Whether the probe itself has ended it."""
+
+
+class ProbeSession:
+    """One run of one probe on one server.
+
+    Args:
+        source: the server.
+        probe: the probe's name.
+        exercised: counts of observations by requirement, added to.
+        choices: counts of what was observed where the specification leaves a choice, added to.
+        known: fingerprints already reported.
+        answer_s: seconds that an answer may take.
+    """
+
+    def __init__(
+        self,
+        source: ServerSource,
+        probe: str,
+        *,
+        exercised: Counter[str],
+        choices: Counter[tuple[str, str]] | None = None,
+        known: set[str] | None = None,
+    ) -> None:
+        server: OpenServer = source.opened
+        self.source = source
+        self.client = server.client
+        self.profile = server.profile
+        self.probe = probe
+        self.exercised = exercised
+        self.client.exercised = exercised
+        self.choices: Counter[tuple[str, str]] = Counter() if choices is None else choices
+        self.known: set[str] = set() if known is None else known
+        self.repeated: Counter[str] = Counter()
+        self.breaches: list[Breach] = []
+        self.tasks: list[ProbeTask] = []
+        self.skipped: dict[str, str] = {}
+        """Requirements that the probe could not judge here, with the reason."""
+        self._seen_ids = server.seen_ids
+        self._ids = itertools.count(1)
+        self._own = [(line.name.encode(), line.resolved().encode()) for line in source.spec.sent_headers]
+        self._commands = Commands(source.url, source.spec.sent_headers)
+        self._sender = RawSender(source.url, self.client.limits.answer_s)
+
+    # --- requests --------------------------------------------------------------------------
+
+    def message(
+        self,
+        method: str,
+        params: Mapping[str, JSON] | None = None,
+        *,
+        request_id: JSON | Auto = AUTO,
+        capabilities: Mapping[str, JSON] | None = None,
+        meta: Mapping[str, JSON] | None = None,
+    ) -> dict[str, Any]:
+        """A whole request as a JSON object, to send as it is or to change first.
+
+        Args:
+            method: such as ``tasks/get``.
+            params: without ``_meta``.
+            request_id: instead of the next number.
+            capabilities: declared instead of the usual ones.
+            meta: the whole ``_meta`` instead of the usual one.
+        """
+        whole: Mapping[str, JSON] = {
+            names.PROTOCOL_VERSION: names.VERSION,
+            names.CLIENT_INFO: {"name": "mcptasks", "version": "1"},
+            names.CLIENT_CAPABILITIES: dict(CAPABILITIES if capabilities is None else capabilities),
+        }
+        if meta is not None:
+            whole = meta
+        found: JSON = f"p{next(self._ids)}" if isinstance(request_id, Auto) else request_id
+        return {"jsonrpc": "2.0", "id": found, "method": method, "params": {**(params or {}), "_meta": dict(whole)}}
+
+    @staticmethod
+    def headers_of(message: JSON) -> dict[str, str]:
+        """The headers that belong to a message: all that the transport wants of a client, the user's own aside."""
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            names.HEADER_VERSION: names.VERSION,
+        }
+        if isinstance(message, Mapping) and isinstance(message.get("method"), str):
+            headers[names.HEADER_METHOD] = message["method"]
+            member = ROUTED_BY.get(message["method"])
+            params = message.get("params")
+            value = params.get(member) if member is not None and isinstance(params, Mapping) else None
+            if isinstance(value, str):
+                headers[names.HEADER_NAME] = header_values.encode(value)
+        return headers
+
+    async def raw(
+        self,
+        body: bytes | JSON | Auto = AUTO,
+        *,
+        headers: Mapping[str, str | bytes | None] | None = None,
+        more_headers: Sequence[tuple[str, str | bytes]] = (),
+        only_headers: bool = False,
+        http_method: str = "POST",
+        fresh: bool = False,
+        until: Callable[[Sequence[JSON]], bool] | None = None,
+        seconds: float | None = None,
+        own_headers: bool = True,
+    ) -> RawAnswer:
+        """Send an HTTP request exactly so.
+
+        Args:
+            body: a JSON value such as :meth:`message` makes, or bytes; by default none.
+            headers: set over those that belong to the body; ``None`` leaves one out.
+            more_headers: added behind, also where the name is there already.
+            only_headers: send nothing but the given headers (and what HTTP itself needs).
+            http_method: such as ``GET``.
+            fresh: on a new connection.
+            until: see :meth:`RawSender.send`.
+            seconds: that the answer may take.
+            own_headers: send the user's headers, which may hold credentials.
+
+        Raises:
+            WireProblem: nothing listens any more.
+            RequestsSpentError: no request is left.
+        """
+        data = b"" if isinstance(body, Auto) else body if isinstance(body, bytes) else encode(body)
+        wanted: dict[str, str | bytes | None] = {}
+        if not only_headers:
+            wanted.update(self.headers_of(None if isinstance(body, (bytes, Auto)) else body))
+            if isinstance(body, Auto):
+                del wanted["Content-Type"]
+        for name, value in (headers or {}).items():
+            same = next((old for old in wanted if old.lower() == name.lower()), name)
+            wanted.pop(same, None)
+            wanted[name] = value
+        pairs = [(name, value) for name, value in (*wanted.items(), *more_headers) if value is not None]
+        lines = [
+            (name.encode(), value if isinstance(value, bytes) else value.encode("latin-1")) for name, value in pairs
+        ]
+        self._commands.add(http_method, lines, data)
+        whole = [*lines, (b"Accept-Encoding", b"identity"), *(self._own if own_headers else ())]
+        answer = await self._paced(http_method, whole, data, fresh, until, seconds)
+        method = body.get("method") if isinstance(body, Mapping) else None
+        if isinstance(method, str) and answer.result is not None:
+            self.exercised[f"answered:{method}"] += 1
+        elif isinstance(method, str) and answer.error is not None:
+            self.exercised[f"refused:{method}"] += 1
+        return answer
+
+    async def _paced(
+        self,
+        http_method: str,
+        headers: Sequence[tuple[bytes, bytes]],
+        data: bytes,
+        fresh: bool,
+        until: Callable[[Sequence[JSON]], bool] | None,
+        seconds: float | None,
+    ) -> RawAnswer:
+        pacer, waited = self.client.pacer, 0.0
+        for _ in range(_ATTEMPTS):
+            self.client.spend()
+            await pacer.turn()
+            answer = await self._sender.send(http_method, headers, data, fresh=fresh, until=until, seconds=seconds)
+            if answer.status != 429 and not (answer.status == 503 and "retry-after" in answer.headers):
+                pacer.answered()
+                return answer
+            asked = retry_after(answer.headers.get("retry-after"))
+            pause = 1.0 if asked is None else asked
+            pacer.slow_down(pause)
+            waited += pause
+            if waited > _LONGEST_WAIT:
+                break
+            await pacer.sleep(pause)
+        raise ProbeSkipped("the server asks to wait for too long before it serves a request")
+
+    async def ask(
+        self,
+        method: str,
+        params: Mapping[str, JSON] | None = None,
+        *,
+        capabilities: Mapping[str, JSON] | None = None,
+        request_id: JSON | Auto = AUTO,
+        meta: Mapping[str, JSON] | None = None,
+        fresh: bool = False,
+    ) -> RawAnswer:
+        """Send a whole and correct request, except for what is declared or named here."""
+        message = self.message(method, params, request_id=request_id, capabilities=capabilities, meta=meta)
+        return await self.raw(message, fresh=fresh)
+
+    async def request(
+        self, method: str, params: Mapping[str, JSON], *, creates: str = "", beyond: bool = False
+    ) -> Reply:
+        """Send a request with the suite's client, for what a probe needs and does not judge.
+
+        Raises:
+            ProbeSkipped: the answer cannot be read.
+        """
+        message = self.message(method, params, request_id=next(self._ids))
+        lines = [(name.encode(), value.encode("latin-1")) for name, value in self.headers_of(message).items()]
+        self._commands.add("POST", lines, encode(message), creates=creates)
+        try:
+            reply = await self.client.request(method, params, beyond=beyond)
+        except WireProblem as problem:
+            if problem.kind == "unreachable":
+                raise
+            raise ProbeSkipped(f"the server {problem.text}") from problem
+        self.exercised[f"{'refused' if reply.error is not None else 'answered'}:{method}"] += 1
+        return reply
+
+    # --- tasks -----------------------------------------------------------------------------
+
+    async def open_task(self, *wanted: Operation) -> ProbeTask:
+        """Open a task; it is ended when the probe is over.
+
+        Args:
+            wanted: what is to happen to it, for servers whose tasks move by themselves: by default it is long at work.
+
+        Raises:
+            ProbeSkipped: the server makes none.
+        """
+        name = f"t{len(self.tasks) + 1}"
+        params = self.profile.opening(name, [Create(name), *wanted])
+        self.client.reserve = len(self.tasks) + 1
+        reply = await self.request("tools/call", params, creates=name)
+        result = reply.result
+        if result is None or not isinstance(result.get("taskId"), str) or not result["taskId"]:
+            told = f"error {reply.code}" if reply.error else "a result without a task"
+            raise ProbeSkipped(f"the tool {params['name']} makes no task: it gives {told}")
+        task = ProbeTask(name, result)
+        self._seen_ids.add(task.id)
+        self._commands.created(name, task.id)
+        self.tasks.append(task)
+        return task
+
+    async def step(self, task: ProbeTask, step: Mapping[str, JSON]) -> Step:
+        """Step a task with ``task_step`` (contract, section 4).
+
+        Raises:
+            ProbeSkipped: the server's tasks cannot be stepped.
+        """
+        if not isinstance(self.profile, Control):
+            raise ProbeSkipped("the server's tasks cannot be stepped")
+        return step_of(await self.request("tools/call", self.profile.stepping(task.id, dict(step))))
+
+    async def get(self, task: ProbeTask) -> dict[str, Any]:
+        """The task as ``tasks/get`` shows it to a client that declares everything.
+
+        Raises:
+            ProbeSkipped: it shows none.
+        """
+        reply = await self.request("tasks/get", {"taskId": task.id})
+        if reply.result is None:
+            raise ProbeSkipped(f"tasks/get of a task of its own is refused with error {reply.code}")
+        return reply.result
+
+    async def end(self, task: ProbeTask) -> dict[str, Any]:
+        """Bring a task into a terminal state; what ``tasks/get`` then shows.
+
+        Raises:
+            ProbeSkipped: it does not end.
+        """
+        if isinstance(self.profile, Control):
+            await self.step(task, {"action": "complete", "result": dict(_ENDING)})
+        else:
+            await self.request("tasks/cancel", {"taskId": task.id})
+        for pause in (0.0, 0.05, 0.2, 0.5, 1.0, 2.0):
+            if pause:
+                await self.client.pacer.sleep(pause)
+            shown = await self.get(task)
+            if shown.get("status") in names.TERMINAL_STATUSES:
+                task.ended = True
+                return shown
+        raise ProbeSkipped("a task did not end in time")
+
+    async def close(self) -> None:
+        """End what the probe has opened, and close its connections."""
+        while self.tasks:
+            task = self.tasks.pop()
+            if not task.ended:
+                await self._end_silently(task)
+        self.client.reserve = 0
+        await self._sender.close()
+
+    async def _end_silently(self, task: ProbeTask) -> None:
+        params: dict[str, JSON] = {"taskId": task.id}
+        method = "tasks/cancel"
+        if isinstance(self.profile, Control):
+            method = "tools/call"
+            params = self.profile.stepping(task.id, {"action": "complete", "result": dict(_ENDING)})
+        try:
+            await self.client.request(method, params, beyond=True)
+        except WireProblem:
+            return
+
+    # --- verdicts --------------------------------------------------------------------------
+
+    def check(
+        self,
+        requirement: str,
+        ok: bool,
+        *,
+        expected: str,
+        actual: str,
+        message: str,
+        choice: str | None = None,
+        aspect: str = "answer",
+        soft: bool = False,
+        warning: bool = False,
+    ) -> bool:
+        """Judge one observation that could have breached a requirement.
+
+        Args:
+            requirement: its id.
+            ok: whether it is kept.
+            expected: what is lawful.
+            actual: what was seen.
+            message: one sentence: what the server did that it may not.
+            choice: which of several lawful ways it took, to be told in the report.
+            aspect: tells apart several breaches of one requirement in one probe.
+            soft: go on after a breach.
+            warning: a breach only warns, whatever the catalogue's verdict.
+
+        Returns:
+            ``ok``.
+
+        Raises:
+            ProbeOver: it is breached.
+        """
+        self.exercised[requirement] += 1
+        if ok:
+            if choice is not None:
+                self.choice(requirement, choice)
+            return True
+        found = Breach(
+            requirement,
+            "probe",
+            "probe",
+            self.probe,
+            aspect,
+            message,
+            expected,
+            actual,
+            0,
+            soft=soft,
+            warning=warning,
+            curl=self._commands.lines(),
+        )
+        if found.fingerprint in self.known:
+            self.repeated[found.fingerprint] += 1
+        elif all(found.fingerprint != other.fingerprint for other in self.breaches):
+            self.breaches.append(found)
+        if not soft:
+            raise ProbeOver(message)
+        return False
+
+    def choice(self, requirement: str, label: str) -> None:
+        """Note which of several lawful ways the server took."""
+        self.choices[(requirement, label)] += 1
+
+    def skip(self, requirement: str, reason: str) -> None:
+        """Note that a requirement cannot be judged here."""
+        self.skipped.setdefault(requirement, reason)
