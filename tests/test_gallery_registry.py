@@ -273,6 +273,9 @@ def names(entries: Sequence[Any]) -> list[str]:
 
 
 ENTRIES: list[Fault | Variant] = [*FAULTS, *VARIANTS]
+STORE_FAULTS = [entry for entry in FAULTS if entry.kind == "store"]
+STORE_VARIANTS = [entry for entry in VARIANTS if entry.kind == "store"]
+STORES: list[Fault | Variant] = [*STORE_FAULTS, *STORE_VARIANTS]
 
 
 def test_names_are_unique_and_find_their_entry() -> None:
@@ -331,7 +334,7 @@ async def opened(factory: Callable[..., Any], **options: Any) -> Any:
                 await closing
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=names(ENTRIES))
+@pytest.mark.parametrize("entry", STORES, ids=names(STORES))
 def test_factories_open_a_store_of_the_protocol(entry: Fault | Variant) -> None:
     async def main() -> None:
         async with opened(entry.open_store, clock=lambda: START, default_ttl_ms=1000) as store:
@@ -340,12 +343,12 @@ def test_factories_open_a_store_of_the_protocol(entry: Fault | Variant) -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("entry", FAULTS, ids=names(FAULTS))
+@pytest.mark.parametrize("entry", STORE_FAULTS, ids=names(STORE_FAULTS))
 def test_faults_name_the_keywords_of_the_factory(entry: Fault) -> None:
     assert {"clock", "default_ttl_ms"} <= set(inspect.signature(entry.open_store).parameters)
 
 
-@pytest.mark.parametrize("entry", FAULTS, ids=names(FAULTS))
+@pytest.mark.parametrize("entry", STORE_FAULTS, ids=names(STORE_FAULTS))
 def test_counterexamples_reveal_with_their_last_operation(entry: Fault) -> None:
     if entry.name in DEADLY | UNSEEN:
         pytest.skip("cannot be seen from within")
@@ -353,7 +356,7 @@ def test_counterexamples_reveal_with_their_last_operation(entry: Fault) -> None:
     assert not differs(entry, entry.counterexample[:-1])
 
 
-@pytest.mark.parametrize("entry", FAULTS, ids=names(FAULTS))
+@pytest.mark.parametrize("entry", STORE_FAULTS, ids=names(STORE_FAULTS))
 def test_counterexamples_have_no_call_too_many(entry: Fault) -> None:
     if entry.name in DEADLY | UNSEEN or len(entry.counterexample) > 20:
         pytest.skip("cannot be seen from within, or long")
@@ -364,7 +367,7 @@ def test_counterexamples_have_no_call_too_many(entry: Fault) -> None:
                 assert not differs(entry, shorter), f"without {operation}"
 
 
-@pytest.mark.parametrize("entry", VARIANTS, ids=names(VARIANTS))
+@pytest.mark.parametrize("entry", STORE_VARIANTS, ids=names(STORE_VARIANTS))
 def test_variants_do_what_no_choice_touches(entry: Variant) -> None:
     async def main() -> None:
         async with opened(entry.open_store, clock=lambda: START, default_ttl_ms=60_000) as store:

@@ -44,6 +44,10 @@ _REFUSALS: Final = 20
 _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
 
 
+_JUDGED: Final = frozenset({"status", "result", "error", "inputRequests"})
+"""Members that the model judges by what they say."""
+
+
 class _SkippedError(Exception):
     """The rest of the sequence says nothing."""
 
@@ -377,7 +381,7 @@ class WireInterpreter:
             if reply is None:
                 return False
             if reply.result is not None and task.node.status not in (ABSENT, GONE):
-                self._forms_of(reply.result)
+                self._forms_of(task, reply.result)
             now = time.monotonic()
             final = end is not None and now >= end
             unsettled = self.reads.judge(task, reply, final=final)
@@ -408,10 +412,14 @@ class WireInterpreter:
         task.unjudged = True
         return True
 
-    def _forms_of(self, result: Mapping[str, JSON]) -> None:
+    def _forms_of(self, task: WireTask, result: Mapping[str, JSON]) -> None:
         self.automaton.shapes["get"] += 1
         self.automaton.shapes[f"get-{result.get('status')}"] += 1
-        self._smells(self.forms.task(result), "get", "tasks/get")
+        smells = self.forms.task(result)
+        if smells:
+            self._smells(smells, "get", "tasks/get")
+            # What has no proper form is no news for the model, which would give it a second name.
+            task.unjudged |= any(smell.aspect in _JUDGED for smell in smells)
 
     # --- calls on one task -----------------------------------------------------------------
 
@@ -462,8 +470,8 @@ class WireInterpreter:
 
     async def _resolve(self, operation: Resolve) -> None:
         task = self._task(operation.task)
-        if task.requests and not task.shown_as and self.store.renames_keys:
-            await self._read(task)
+        if self.store.renames_keys is not False and len(task.shown_as) < len(task.requests):
+            await self._read(task)  # the server may have names of its own for what it asks
         responses: dict[str, JSON] = {}
         numbers: list[tuple[int, int]] = []
         sent: list[tuple[str, Payload]] = []
@@ -546,7 +554,7 @@ class WireInterpreter:
                 _ANSWERS.get(told, told),
                 soft=True,
             )
-        if edge.target is not before and answer == "applied" and len(task.stale) < 8:
+        if edge.target is not before and answer in ("applied", "refused") and len(task.stale) < 8:
             task.stale.append(before)
         task.node = edge.target
         if task.cause is None or cause.state not in TERMINAL or task.cause.state in TERMINAL:

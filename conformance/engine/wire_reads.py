@@ -183,7 +183,10 @@ class ReadJudge:
                 "a new question has a new key",
                 f"inputRequests has {text_of(name, 40)} again",
             )
-        return task.key_number(task.learn(name, payload)), task.body_number(payload)
+        key = task.learn(name, payload)
+        if task.requests and self._run.store.renames_keys is not True:
+            self._run.store.renames_keys = key != name
+        return task.key_number(key), task.body_number(payload)
 
     # --- accepting -------------------------------------------------------------------------
 

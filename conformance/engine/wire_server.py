@@ -39,7 +39,8 @@ class OpenServer:
     seen_ids: set[str] = field(default_factory=set)
     refusals: int = 0
     """Creations refused in a row."""
-    renames_keys: bool = False
+    renames_keys: bool | None = None
+    """Whether it names requests for input itself; ``None`` until one was seen."""
     clock: None = None
     """A server's clock cannot be driven."""
 

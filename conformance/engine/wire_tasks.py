@@ -113,7 +113,8 @@ class WireTask:
     def fresh_key(self, key: str) -> str:
         """The key under which an operation asks now: never one that the task has had (keys are unique for its life)."""
         name, number = key, 2
-        while name in self.requests:
+        # Nor one that was answered before it was asked: such an answer may still be under way.
+        while name in self.requests or name in self.sent:
             name, number = f"{key}#{number}", number + 1
         self.current[key] = name
         return name

@@ -166,7 +166,7 @@ class WireClient:
             if isinstance(reply, Reply):
                 self.pacer.answered()
                 return reply
-            self.pacer.slow_down()
+            self.pacer.slow_down(reply)
             waited += reply
             if waited > _LONGEST_WAIT:
                 break

@@ -68,11 +68,12 @@ class Pacer:
                 self._gap = self._gap / 2 if self._gap > 2 * _FIRST_GAP else self._least
                 self._gap = max(self._gap, self._least)
 
-    def slow_down(self) -> None:
-        """The server asked for fewer requests."""
+    def slow_down(self, asked: float) -> None:
+        """The server asked to wait ``asked`` seconds: the gap grows, to at most a tenth of that."""
         self.slowed += 1
         self._calm = 0
-        self._gap = min(max(self._gap * 2, _FIRST_GAP), max(_LARGEST_GAP, self._least))
+        most = max(_FIRST_GAP, min(asked / 10, _LARGEST_GAP))
+        self._gap = max(self._gap, min(max(self._gap * 2, _FIRST_GAP / 4), most))
 
     async def sleep(self, seconds: float) -> None:
         """Wait, showing life."""
