@@ -97,6 +97,8 @@ def _finding(finding: Finding) -> list[Line]:
     ]
     if finding.replay_command is not None:
         lines.append([("    replay    ", "dim"), (finding.replay_command, "")])
+    if finding.curl:
+        lines.append([("    curl      ", "dim"), (f"{len(finding.curl)} commands show it; they are in the report", "")])
     return lines
 
 

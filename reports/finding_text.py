@@ -55,4 +55,6 @@ def explanation(finding: Finding) -> str:
     ]
     if finding.replay_command is not None:
         lines.append(f"replay:   {visible(finding.replay_command)}")
+    if finding.curl:
+        lines += ["", *(visible(command, LONG) for command in finding.curl[:SHOWN_STEPS])]
     return "\n".join(lines)

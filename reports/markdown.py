@@ -20,6 +20,9 @@ _SHOWN_FINDINGS = 25
 """In full, for each target: job summaries are limited in size, and the HTML report has them all."""
 
 
+_SHOWN_COMMANDS = 20
+
+
 def render_markdown(report: RunReport) -> str:
     """The report as Markdown."""
     return "\n".join(_document(report)).rstrip() + "\n"
@@ -88,6 +91,13 @@ def _finding(finding: Finding, expected: bool) -> Iterator[str]:
     if finding.replay_command is not None:
         yield f"- replay: {code_span(finding.replay_command)}"
     yield ""
+    if finding.curl:
+        yield "<details><summary>The same requests with curl</summary>"
+        yield ""
+        yield from code_block(finding.curl[:_SHOWN_COMMANDS])
+        yield ""
+        yield "</details>"
+        yield ""
 
 
 def _bullets(items: Iterable[str]) -> Iterator[str]:
