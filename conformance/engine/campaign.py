@@ -22,7 +22,7 @@ from mcptasks.conformance.engine.entropy import weakness
 from mcptasks.conformance.engine.exhaustive import Alphabet
 from mcptasks.conformance.engine.interpreter import Interpreter
 from mcptasks.conformance.engine.investigate import Confirmed, Investigator
-from mcptasks.conformance.engine.plan import BATCH, Features, Phase, Plan
+from mcptasks.conformance.engine.plan import BATCH, Features, Phase, Plan, named
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.errors import TargetUnusableError
 from mcptasks.conformance.model.automaton import Automaton
@@ -34,10 +34,22 @@ __all__ = ["Campaign", "Settings", "replay_once"]
 
 Emit = Callable[[dict[str, JSON]], None]
 
+_Numbered = tuple[int, Any, list[Operation]]
+"""A sequence with its number in the phase and its label: a word of the alphabet, or the number again."""
+
 _PROGRESS_EVERY: Final = 0.25
 _SAMPLE: Final = 200
 _MISSED_LIMIT: Final = 3
 _PATH: Final = tuple(sys.path)
+
+_EXAMPLE: Final = 15
+"""What an example of Hypothesis costs at least, in calls: one that ends at its first call takes as long as any."""
+
+_RENEWAL: Final = 20
+"""What opening a store anew after a breach costs, in calls: it must not be free, or a store that fails at
+once takes a thousand times as long as a sound one."""
+
+_BROKEN_OFF: Final = 500
 
 _HYPOTHESIS_CALLS: Final = 1000
 """Hypothesis costs a hundred times more a call than the plain generator: a taste of it, in a campaign."""
@@ -115,11 +127,15 @@ class Campaign:
         self.repeated: Counter[str] = Counter()
         self.examples = 0
         self._watchdog = Watchdog(beat.words, settings.timeout)
-        self._meter = Meter(settings.budget, lambda: beat.words[0], settings.spent_seconds)
+        self._meter = Meter(settings.budget, lambda: beat.words[0] + self._charged, settings.spent_seconds)
         self._next_progress = 0.0
         self._driver = ""
         self._stopped = False
         self._missed: Counter[str] = Counter()
+        self._charged = 0
+        """Calls charged to the budget for stores opened anew after a breach."""
+        self._broken_off = 0
+        """Sequences in a row that ended at a breach."""
         self._executed: dict[tuple[str, int], int] = {}
         """Sequences run of each alphabet and depth."""
 
@@ -205,21 +221,20 @@ class Campaign:
                 return
             lengths = sorted({len(word) for word in failed})
 
-            def words(depth: int = depth, lengths: Sequence[int] = tuple(lengths)) -> Iterable[tuple[int, ...]]:
-                for number, word in enumerate(alphabet.words_of(depth)):
+            def words(depth: int = depth, lengths: Sequence[int] = tuple(lengths)) -> Iterable[_Numbered]:
+                nonlocal number
+                for word in alphabet.words_of(depth):
+                    # Every word is counted, so that whoever knows the number alone finds the word.
+                    number += 1
                     if not number & 255:
                         self._beat.tick()  # many may be passed over without a call
                     if failed and any(word[:length] in failed for length in lengths):
                         continue
-                    yield word
+                    operations = alphabet.operations(word)
+                    if not self._avoid or not any(self._avoid & named(item) for item in operations):
+                        yield number - 1, word, operations
 
-            ran = await self._batches(
-                ((word, alphabet.operations(word)) for word in words()),
-                lambda _: alphabet.options,
-                number,
-                failed,
-            )
-            number += ran
+            ran = await self._batches(words(), lambda _: alphabet.options, failed)
             if self._stopped:
                 return
             self._executed[(alphabet.name, depth)] = ran
@@ -235,6 +250,8 @@ class Campaign:
         # A run that went on in a new process does not know what the last one ran of the lower depths.
         if None not in ran and executed < total:
             notes.append(f"{executed:,} run, the others equal to one of them by renaming")
+        if self._avoid:
+            notes.append(f"less those with {' or '.join(sorted(self._avoid))}")
         if failing:
             notes.append(f"less those that begin with one of {failing} failing ones")
         self._emit(
@@ -253,13 +270,15 @@ class Campaign:
         # A later stretch goes on where no earlier one can have come to.
         base = phase.number * 10_000_000
 
-        def numbered() -> Iterable[tuple[int, list[Operation]]]:
+        def numbered() -> Iterable[_Numbered]:
             number = base + max(0, first - base)
             while self._meter.spent < phase.share:
-                yield number, self.plan.random_sequence(number)
+                self._beat.tick()
+                operations = self.plan.random_sequence(number)
+                yield number, number, [item for item in operations if not self._avoid & named(item)]
                 number += 1
 
-        await self._batches(numbered(), lambda number: self.plan.options(number // BATCH), None, None)
+        await self._batches(numbered(), lambda number: self.plan.options(number // BATCH), None)
 
     def _hypothesis(self, loop: asyncio.AbstractEventLoop, phase: Phase) -> None:
         self._beat.stage(Stage.OWN)
@@ -274,12 +293,12 @@ class Campaign:
             finally:
                 await self._watchdog.stop()
 
-        first = self._beat.words[0]
+        first, before = self._beat.words[0], self.examples
 
         def going_on() -> bool:
             self.examples += 1
             self._progress()
-            made = self._beat.words[0] - first
+            made = max(self._beat.words[0] - first, (self.examples - before) * _EXAMPLE)
             return made < self._hypothesis_calls and self._meter.spent < phase.share and not self._stopped
 
         drive(
@@ -296,15 +315,11 @@ class Campaign:
 
     async def _batches(
         self,
-        sequences: Iterable[tuple[Any, list[Operation]]],
+        sequences: Iterable[_Numbered],
         options_of: Callable[[Any], StoreOptions],
-        offset: int | None,
         failed: set[tuple[int, ...]] | None,
     ) -> int:
-        """Run sequences, renewing the store now and then; how many ran.
-
-        ``offset`` numbers the sequences from there on; ``None``: their labels are numbers.
-        """
+        """Run sequences, renewing the store now and then; how many ran."""
         store: OpenStore | None = None
         interpreter: Interpreter | None = None
         history: list[list[Operation]] = []
@@ -312,8 +327,7 @@ class Campaign:
         resume = self._settings.resume[1] if self._beat.words[1] == self._settings.resume[0] else 0
         ran = 0
         try:
-            for label, operations in sequences:
-                number = label if offset is None else offset + ran
+            for number, label, operations in sequences:
                 ran += 1
                 if number < resume:
                     continue
@@ -334,9 +348,14 @@ class Campaign:
                         failed.add(label)
                     await self._breached(operations, breach, options, history)
                     interpreter = None  # past a breach nothing is known of this store
+                    self._charged += _RENEWAL
+                    self._broken_off += 1
+                    if self._broken_off >= _BROKEN_OFF:
+                        self._give_up()
                     if self._stopped:
                         break
                 else:
+                    self._broken_off = 0
                     history.append(operations)
                 if self._stopped:
                     break
@@ -346,6 +365,14 @@ class Campaign:
             if store is not None:
                 await store.close()
         return ran
+
+    def _give_up(self) -> None:
+        """Every sequence ends at a known deviation: nothing more is to be learned behind it."""
+        self._stopped = True
+        message = (
+            f"the last {_BROKEN_OFF} sequences all ended at deviations that are already reported; the run stops here"
+        )
+        self._emit({"kind": "note", "level": "warning", "message": message})
 
     def _interpreter(self, store: OpenStore) -> Interpreter:
         interpreter = Interpreter(
@@ -447,10 +474,10 @@ class Campaign:
         history: Sequence[Sequence[Operation]],
     ) -> None:
         """Of a known kind after all, or not to be seen again: then it is told, and accuses nobody."""
+        again = await self._replayer(breach)(list(operations), options)
         self._missed[breach.fingerprint] += 1
         if self._missed[breach.fingerprint] >= _MISSED_LIMIT:
             self.known.add(breach.fingerprint)
-        again = await self._replayer(breach)(list(operations), options)
         if again is not None and again.fingerprint in self.known:
             self.repeated[again.fingerprint] += 1
             return
@@ -473,7 +500,8 @@ class Campaign:
             self._emit({"kind": "note", "level": "warning", "message": f"{name} does not end: the run stops here"})
             return
         self._avoid |= names
-        self.plan = Plan(self._settings.seed, self._features, frozenset(self._avoid))
+        # The plan stays: the parent finds a sequence in it by its number.
+        self._emit({"kind": "left_out", "names": sorted(names)})
         self._emit(
             {
                 "kind": "note",
