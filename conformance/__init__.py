@@ -11,23 +11,28 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from mcptasks.conformance.api import StoreReport, check_sequence, check_store
     from mcptasks.conformance.engine.machine import TaskStoreMachine
-    from mcptasks.conformance.pytest_class import ConformanceWarning, TaskStoreConformance
+    from mcptasks.conformance.pytest_class import ConformanceWarning, TaskServerConformance, TaskStoreConformance
+    from mcptasks.conformance.server_api import check_server
 
 __all__ = [
     "ConformanceWarning",
     "StoreReport",
+    "TaskServerConformance",
     "TaskStoreConformance",
     "TaskStoreMachine",
     "check_sequence",
+    "check_server",
     "check_store",
 ]
 
 _PLACES: Final = {
     "ConformanceWarning": "mcptasks.conformance.pytest_class",
     "StoreReport": "mcptasks.conformance.api",
+    "TaskServerConformance": "mcptasks.conformance.pytest_class",
     "TaskStoreConformance": "mcptasks.conformance.pytest_class",
     "TaskStoreMachine": "mcptasks.conformance.engine.machine",
     "check_sequence": "mcptasks.conformance.api",
+    "check_server": "mcptasks.conformance.server_api",
     "check_store": "mcptasks.conformance.api",
 }
 

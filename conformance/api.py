@@ -152,10 +152,10 @@ def check_store(
     if spec is None:
         source, found = _source(store, arguments, adapter)
         info = TargetInfo("store", source.name, "2026-07-28")
-        return _reported(lambda handler: run_here(source, found, info, options, handler), directory)
+        return reported(lambda handler: run_here(source, found, info, options, handler), directory)
     target = Target(StoreSpec(spec, dict(arguments or {}), adapter))
     with child_environment(sys.path):
-        return _reported(lambda handler: run_targets([target], options, handler), directory)
+        return reported(lambda handler: run_targets([target], options, handler), directory)
 
 
 def check_here(
@@ -172,7 +172,7 @@ def check_here(
     """
     source, found = source_here(factory, name, None, adapter)
     info = TargetInfo("store", name, "2026-07-28")
-    return _reported(lambda handler: run_here(source, found, info, options, handler), report_dir)
+    return reported(lambda handler: run_here(source, found, info, options, handler), report_dir)
 
 
 def check_sequence(
@@ -231,7 +231,8 @@ def _is_warn(fail_on: str) -> bool:
     return fail_on == "warn"
 
 
-def _reported(run: Callable[[Callable[[Event], None]], int], directory: Path | None) -> StoreReport:
+def reported(run: Callable[[Callable[[Event], None]], int], directory: Path | None) -> StoreReport:
+    """The report of a run, which is given a handler of events; written to ``directory`` too if there is one."""
     assembler = Assembler()
     if directory is None:
         code = run(assembler.add)

@@ -14,7 +14,10 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from typing import Any, ClassVar, Final
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pytest
 
@@ -23,7 +26,10 @@ from mcptasks.conformance.events import Finding, RequirementResult
 from mcptasks.conformance.pytest_options import ClassOptions, options_of
 from mcptasks.reports.run_report import TargetReport
 
-__all__ = ["ConformanceWarning", "TaskStoreConformance", "requirement_ids"]
+if TYPE_CHECKING:
+    from mcptasks.conformance.wire.spec import ProfileName
+
+__all__ = ["ConformanceWarning", "TaskServerConformance", "TaskStoreConformance", "requirement_ids"]
 
 _SHOWN: Final = 3
 """Findings of one requirement that its failure shows in full."""
@@ -37,13 +43,10 @@ class Unusable(Exception):
     """There is no report to judge by; the message says why."""
 
 
-class TaskStoreConformance:
-    """Tests of a task store of revision 2026-07-28; subclass it as ``Test…`` and define :meth:`open_store`.
+class _Conformance:
+    """What tests of stores and of servers have in common."""
 
-    The attributes below stand in for the pytest options of the same name, which go before them.
-    """
-
-    mcptasks_kind: ClassVar[str] = "store"
+    mcptasks_kind: ClassVar[str]
     """How the plugin knows the class."""
 
     budget: ClassVar[str | int | None] = None
@@ -62,31 +65,12 @@ class TaskStoreConformance:
     """Seconds to wait for events that are due."""
     fail_on: ClassVar[str | None] = None
     """``warn``: a warning fails the test."""
-    profile: ClassVar[str | None] = None
-    """Hypothesis profile of the state machine: ``mcptasks-ci`` or ``mcptasks-long``."""
-    adapter: ClassVar[str | None] = None
-    """Adapter to see the store through."""
-
-    def open_store(self, *arguments: Any, **keywords: Any) -> Any:
-        """Open a fresh store: the one hook.
-
-        Name any of the factory keywords ``clock`` and ``default_ttl_ms`` as parameters to have expiry
-        tested without waiting.  It may be async, or give a (sync or async) context manager.
-        """
-        raise NotImplementedError(f"{type(self).__name__} must define open_store()")
 
     def test_requirement(self, requirement: str, pytestconfig: pytest.Config) -> None:
         """One requirement, judged by a run over generated sequences that all of these tests share."""
         report, options = self._report(pytestconfig)
         result = next(item for item in report.requirements if item.id == requirement)
         _conclude(result, report, options)
-
-    def test_state_machine(self, pytestconfig: pytest.Config) -> None:
-        """The Hypothesis state machine: other sequences, shrunk by Hypothesis."""
-        from mcptasks.conformance.pytest_machine import run_machine
-
-        _, options = self._report(pytestconfig)
-        run_machine(self.open_store, type(self).__qualname__, options)
 
     def _report(self, config: pytest.Config) -> tuple[TargetReport, ClassOptions]:
         """The report of the class, made once in each process."""
@@ -102,8 +86,6 @@ class TaskStoreConformance:
         return found
 
     def _checked(self, config: pytest.Config) -> tuple[TargetReport, ClassOptions] | Unusable:
-        from mcptasks.conformance.api import check_here
-
         cls = type(self)
         try:
             options = options_of(cls, config)
@@ -113,12 +95,87 @@ class TaskStoreConformance:
                 worker = os.environ.get("PYTEST_XDIST_WORKER", "")  # each has a run of its own
                 slug = re.sub(r"[^A-Za-z0-9_.-]+", ".", name)
                 folder = options.report_dir / (f"{slug}-{worker}" if worker else slug)
-            report = check_here(self.open_store, name, options.run, folder, options.adapter).target
+            report = self._run(name, options, folder)
         except ConformanceError as error:
             return Unusable(str(error))
         if report.outcome in ("unusable", "error"):
             return Unusable(report.reason)
         return report, options
+
+    def _run(self, name: str, options: ClassOptions, folder: Path | None) -> TargetReport:
+        raise NotImplementedError
+
+
+class TaskStoreConformance(_Conformance):
+    """Tests of a task store of revision 2026-07-28; subclass it as ``Test…`` and define :meth:`open_store`.
+
+    The attributes below stand in for the pytest options of the same name, which go before them.
+    """
+
+    mcptasks_kind = "store"
+    profile: ClassVar[str | None] = None
+    """Hypothesis profile of the state machine: ``mcptasks-ci`` or ``mcptasks-long``."""
+    adapter: ClassVar[str | None] = None
+    """Adapter to see the store through."""
+
+    def open_store(self, *arguments: Any, **keywords: Any) -> Any:
+        """Open a fresh store: the one hook.
+
+        Name any of the factory keywords ``clock`` and ``default_ttl_ms`` as parameters to have expiry
+        tested without waiting.  It may be async, or give a (sync or async) context manager.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define open_store()")
+
+    def test_state_machine(self, pytestconfig: pytest.Config) -> None:
+        """The Hypothesis state machine: other sequences, shrunk by Hypothesis."""
+        from mcptasks.conformance.pytest_machine import run_machine
+
+        _, options = self._report(pytestconfig)
+        run_machine(self.open_store, type(self).__qualname__, options)
+
+    def _run(self, name: str, options: ClassOptions, folder: Path | None) -> TargetReport:
+        from mcptasks.conformance.api import check_here
+
+        return check_here(self.open_store, name, options.run, folder, options.adapter).target
+
+
+class TaskServerConformance(_Conformance):
+    """Tests of a server of revision 2026-07-28; subclass it as ``Test…`` and define :attr:`url` or :attr:`start`.
+
+    The attributes above stand in for the pytest options of the same name, which go before them; ``budget``
+    counts requests, 3000 by default.
+    """
+
+    mcptasks_kind = "server"
+
+    url: ClassVar[str] = ""
+    """Its endpoint; may also be a property, such as one that starts a server."""
+    start: ClassVar[str | None] = None
+    """Command that starts it first; without :attr:`url` it prints its URL."""
+    headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Sent with every request; ``env:NAME`` in a value stands for an environment variable."""
+    tools: ClassVar[ProfileName | None] = None
+    """Which tools to drive it with: ``control`` or ``official``."""
+    max_requests: ClassVar[int | None] = None
+    rate: ClassVar[float | None] = None
+    """Requests per second at most."""
+
+    def _run(self, name: str, options: ClassOptions, folder: Path | None) -> TargetReport:
+        from mcptasks.conformance.server_api import check_server_under
+        from mcptasks.conformance.wire.secrets import HeaderLine
+        from mcptasks.conformance.wire.spec import ServerSpec
+
+        lines = tuple(HeaderLine.parse(f"{header}: {value}") for header, value in self.headers.items())
+        spec = ServerSpec(
+            self.url,
+            lines,
+            start=self.start,
+            profile=self.tools,
+            max_requests=self.max_requests,
+            rate=self.rate,
+            settle=self.settle,
+        )
+        return check_server_under(spec, options.run, folder).target
 
 
 _REPORTS: Final = pytest.StashKey[dict[type, tuple[TargetReport, ClassOptions] | Unusable]]()
@@ -132,7 +189,7 @@ def requirement_ids(cls: type, config: pytest.Config) -> list[str]:
     """
     from mcptasks.conformance.runner.account import selected
 
-    return [item.id for item in selected(options_of(cls, config).run)]
+    return [item.id for item in selected(options_of(cls, config).run, getattr(cls, "mcptasks_kind", "store"))]
 
 
 def _conclude(result: RequirementResult, report: TargetReport, options: ClassOptions) -> None:

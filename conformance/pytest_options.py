@@ -72,7 +72,8 @@ def options_of(cls: type | None, config: pytest.Config) -> ClassOptions:
     Raises:
         UsageError: one is wrong; the message says where it stands.
     """
-    values: dict[str, Any] = {"budget": DEFAULT_BUDGET, **given_values(config)}
+    kind = getattr(cls, "mcptasks_kind", "store")
+    values: dict[str, Any] = {"budget": DEFAULT_BUDGET if kind == "store" else None, **given_values(config)}
     own_names: set[str] = set()
     for name in (item.replace("-", "_") for item in _HELP):
         own = getattr(cls, name, None)
@@ -84,15 +85,16 @@ def options_of(cls: type | None, config: pytest.Config) -> ClassOptions:
         plain = name.replace("-", "_")
         return f"{cls.__name__}.{plain}" if cls is not None and plain in own_names else f"--mcptasks-{name}"
 
-    return _checked(values, named, config, getattr(cls, "adapter", None))
+    return _checked(values, named, config, getattr(cls, "adapter", None), kind)
 
 
 def _checked(
-    values: dict[str, Any], named: Callable[[str], str], config: pytest.Config, adapter: str | None
+    values: dict[str, Any], named: Callable[[str], str], config: pytest.Config, adapter: str | None, kind: Any
 ) -> ClassOptions:
     from mcptasks.conformance.outcomes import JudgementOptions
     from mcptasks.conformance.profiles import CI, PROFILES
     from mcptasks.conformance.runner.options import read_options
+    from mcptasks.conformance.wire.spec import DEFAULT_REQUESTS
 
     select = values.get("select", ())
     fail_on = values.get("fail_on", "fail")
@@ -103,7 +105,7 @@ def _checked(
         raise UsageError(f"{named('profile')} must be one of {', '.join(PROFILES)}, not {profile!r}")
     baseline = values.get("baseline")
     run = read_options(
-        budget=values["budget"],
+        budget=DEFAULT_REQUESTS if values["budget"] is None else values["budget"],
         seed=_number(values.get("seed", 0), "seed", int, named),
         select=[glob.strip() for glob in select.split(",") if glob.strip()] if isinstance(select, str) else select,
         level=values.get("level", "may"),
@@ -112,6 +114,7 @@ def _checked(
         settle=_number(values.get("settle", 2.0), "settle", float, named),
         judgement=JudgementOptions(fail_on_warn=fail_on == "warn"),
         named=named,
+        kind=kind,
     )
     report_dir = values.get("report_dir")
     return ClassOptions(

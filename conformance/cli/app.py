@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mcptasks.conformance.cli import gallery, replay, report, requirements, run
+from mcptasks.conformance.cli import gallery, replay, report, requirements, run, serve
 
 __all__ = ["app"]
 
@@ -14,7 +14,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Conformance test suite for MCP Tasks: checks task stores, and says what they do wrong, with proof.",
+    help="Conformance test suite for MCP Tasks: checks task stores and servers, and says what they do wrong, with proof.",
 )
 
 
@@ -36,8 +36,9 @@ def _main(
     pass
 
 
-app.command("run", short_help="Check a store, or the reference stores.")(run.run)
+app.command("run", short_help="Check a store or a server, or the references.")(run.run)
 app.command("replay", short_help="Run the sequence of a finding again.")(replay.replay)
+app.command("serve", short_help="Put a store behind a server.")(serve.serve)
 app.add_typer(requirements.app, name="requirements")
 app.command("report", short_help="Make report files again from events.")(report.report)
 app.add_typer(gallery.app, name="gallery")

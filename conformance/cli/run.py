@@ -13,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from mcptasks.conformance.events import Event
+    from mcptasks.conformance.runner.run import Target
 
 __all__ = ["run"]
 
@@ -32,6 +33,15 @@ class FailOn(StrEnum):
 
     fail = "fail"
     warn = "warn"
+
+
+def _shown(arguments: list[str], targets: list[Target]) -> list[str]:
+    """The command line without secrets."""
+    out = ["mcptasks", *arguments]
+    for target in targets:
+        if target.spec.kind == "server":
+            out = [target.spec.redactor.text(text) for text in out]
+    return out
 
 
 def run(
@@ -54,6 +64,31 @@ def run(
             help="Adapter for a store with other methods: a short name (mcp) or module:attr.",
         ),
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Endpoint of a server over Streamable HTTP: http://host/mcp."),
+    ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'NAME: VALUE'",
+            help="Header for the server; env:NAME in it stands for an environment variable; repeatable.",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="'CMD …'", help="Command that starts the server; without --url it prints its URL."),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Tools to drive a server with: control or official; by default the richest."),
+    ] = None,
+    max_requests: Annotated[
+        int | None, typer.Option(metavar="N", help="Send a server at most so many requests.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(metavar="N", help="Send a server at most so many requests a second.")
+    ] = None,
     revision: Annotated[str, typer.Option(metavar="REVISION", help="2026-07-28 or auto.")] = "auto",
     select: Annotated[
         list[str] | None,
@@ -65,7 +100,7 @@ def run(
         typer.Option(
             metavar="BUDGET",
             help="Calls (200k, 2M: equal seeds give equal verdicts) or time for each target (8s, 2m)."
-            " By default 450k calls.",
+            " By default 450k calls of a store, 3000 requests to a server.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
@@ -73,7 +108,14 @@ def run(
         float,
         typer.Option(metavar="SECONDS", help="After which a call counts as never ending."),
     ] = 5.0,
-    settle: Annotated[float, typer.Option(metavar="SECONDS", help="How long to wait for events that are due.")] = 2.0,
+    settle: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="How long to wait for what is due: events of a store (2 s), effects on a server (2 s or 5 polls;"
+            " with the official tools 10 s or 20).",
+        ),
+    ] = None,
     memory_limit: Annotated[
         str,
         typer.Option(metavar="SIZE", help="Of a target's process, which is killed above it."),
@@ -91,7 +133,7 @@ def run(
     report_dir: Annotated[Path, typer.Option(metavar="DIR", help="Where the report files go.")] = REPORT_DIR,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no files.")] = False,
 ) -> int:
-    """Check a task store; without --store the embedded reference stores.
+    """Check a task store or a server; without --store and --url the embedded references.
 
     Exit codes: 0 conformant, 1 nonconformant, 2 wrong usage, 3 target unusable, 4 inconclusive,
     5 a fault of the suite itself, 130 interrupted.
@@ -106,7 +148,20 @@ def run(
     from mcptasks.reports.console import ConsoleHandler
     from mcptasks.reports.write import ReportWriter
 
-    targets = targets_of(TargetOptions(store, tuple(store_arg or ()), adapter, revision))
+    named = TargetOptions(
+        store,
+        tuple(store_arg or ()),
+        adapter,
+        revision,
+        url,
+        tuple(header or ()),
+        start,
+        profile,
+        max_requests,
+        rate,
+        settle,
+    )
+    targets = targets_of(named)
     options = read_options(
         budget=budget,
         seed=seed,
@@ -114,11 +169,12 @@ def run(
         level=level.value,
         baseline=baseline,
         timeout=timeout,
-        settle=settle,
+        settle=2.0 if settle is None else settle,
         judgement=JudgementOptions(strict=strict, fail_on_warn=fail_on is FailOn.warn),
         fail_fast=fail_fast,
         memory_limit=read_memory(memory_limit),
         named="--{}".format,
+        kind="server" if named.is_server else "store",
     )
     directory = None if no_report else report_dir
 
@@ -130,6 +186,6 @@ def run(
             return shown if directory is None else stack.enter_context(ReportWriter(directory, forward=shown))
 
         held = HeldBack(opens)
-        code = run_targets(targets, options, held, command=["mcptasks", *sys.argv[1:]], default_budget=budget is None)
+        code = run_targets(targets, options, held, command=_shown(sys.argv[1:], targets), default_budget=budget is None)
         held.release()
         return code

@@ -27,6 +27,18 @@ class TargetOptions:
     store_args: Sequence[str] = field(default_factory=tuple)
     adapter: str | None = None
     revision: str = "auto"
+    url: str | None = None
+    headers: Sequence[str] = field(default_factory=tuple)
+    start: str | None = None
+    profile: str | None = None
+    max_requests: int | None = None
+    rate: float | None = None
+    settle: float | None = None
+
+    @property
+    def is_server(self) -> bool:
+        """Whether a server is named."""
+        return self.url is not None or self.start is not None
 
 
 def targets_of(options: TargetOptions) -> list[Target]:
@@ -39,6 +51,9 @@ def targets_of(options: TargetOptions) -> list[Target]:
     from mcptasks.conformance.runner.run import EMBEDDED, Target
 
     _check_revision(options.revision)
+    if options.is_server:
+        return [_server(options)]
+    _check_no_server_options(options)
     if options.store is None:
         for option, given in (("--store-arg", options.store_args), ("--adapter", options.adapter)):
             if given:
@@ -47,6 +62,40 @@ def targets_of(options: TargetOptions) -> list[Target]:
     _check_shape(options.store)
     _check_adapter(options.adapter)
     return [Target(StoreSpec(options.store, parse_arguments(options.store_args), options.adapter))]
+
+
+def _server(options: TargetOptions) -> Target:
+    from mcptasks.conformance.runner.run import Target
+    from mcptasks.conformance.wire.spec import DEFAULT_REQUESTS, ServerSpec
+
+    for option, given in (
+        ("--store", options.store),
+        ("--adapter", options.adapter),
+        ("--store-arg", options.store_args),
+    ):
+        if given:
+            raise UsageError(f"{option} names a store, and --url or --start a server: one target at a time")
+    spec = ServerSpec.named(
+        options.url or "",
+        options.headers,
+        start=options.start,
+        profile=options.profile,
+        max_requests=options.max_requests,
+        rate=options.rate,
+        settle=options.settle,
+    )
+    return Target(spec, None, DEFAULT_REQUESTS)
+
+
+def _check_no_server_options(options: TargetOptions) -> None:
+    for option, given in (
+        ("--header", options.headers),
+        ("--profile", options.profile),
+        ("--max-requests", options.max_requests),
+        ("--rate", options.rate),
+    ):
+        if given:
+            raise UsageError(f"{option} goes with --url, which is missing")
 
 
 def _check_revision(revision: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -216,10 +216,14 @@ class WireCampaign(Campaign):
             await super()._random(phase)
             return
         base = phase.number * 10_000_000
-        sequences = [
-            (base + number, self.plan.random_sequence(base + number)) for number in range(len(self.plan.fixed))
-        ]
-        await self._batches(sequences, lambda _: StoreOptions(), None, None)
+
+        def numbered() -> Iterator[tuple[int, int, list[Operation]]]:
+            for number in range(len(self.plan.fixed)):
+                if self._meter.spent >= phase.share:
+                    return
+                yield base + number, base + number, self.plan.random_sequence(base + number)
+
+        await self._batches(numbered(), lambda _: StoreOptions(), None)
 
     def _interpreter(self, store: Any) -> Any:
         interpreter = WireInterpreter(

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from mcptasks.conformance.baseline import Baseline, read_baseline
 from mcptasks.conformance.catalogue import load_catalogue
@@ -39,6 +39,7 @@ def read_options(
     fail_fast: bool = False,
     memory_limit: int = DEFAULT_MEMORY,
     named: Callable[[str], str] = str,
+    kind: Literal["store", "server"] = "store",
 ) -> RunOptions:
     """The options of a run.
 
@@ -54,6 +55,7 @@ def read_options(
         fail_fast: stop at the first finding that counts.
         memory_limit: resident bytes above which a target's process is killed.
         named: gives the name of an option as the user knows it, for messages.
+        kind: what is checked, since that decides which requirements there are.
 
     Raises:
         UsageError: one of them is wrong, or together they select nothing.
@@ -64,13 +66,13 @@ def read_options(
         settings=Settings(
             seed=seed, budget=_budget(budget, named), timeout=float(timeout), settle=float(settle), fail_fast=fail_fast
         ),
-        select=_globs(select, named),
+        select=_globs(select, named, kind),
         level=_level(level, named),
         judgement=judgement,
         memory_limit=memory_limit,
     )
-    if not selected(options):
-        raise UsageError(f"nothing to check: no requirement on a store that is selected has level {level} or above")
+    if not selected(options, kind):
+        raise UsageError(f"nothing to check: no requirement on a {kind} that is selected has level {level} or above")
     if baseline is None:
         return options
     return RunOptions(
@@ -103,11 +105,11 @@ def _level(level: str, named: Callable[[str], str]) -> str:
     return level.lower()
 
 
-def _globs(select: Sequence[str], named: Callable[[str], str]) -> tuple[str, ...]:
+def _globs(select: Sequence[str], named: Callable[[str], str], kind: Literal["store", "server"]) -> tuple[str, ...]:
     if not select:
         return ("*",)
     for glob in select:
-        if not selected(RunOptions(select=(glob,))):
+        if not selected(RunOptions(select=(glob,)), kind):
             raise UsageError(f"{named('select')}: no requirement on a store matches {glob!r}{_hint(glob)}")
     return tuple(select)
 

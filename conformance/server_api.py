@@ -1,0 +1,103 @@
+"""Checking a server from Python.
+
+Example::
+
+    from mcptasks.conformance import check_server
+
+    report = check_server("http://127.0.0.1:8000/mcp")
+    assert report.conformant, report
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from mcptasks.conformance.api import StoreReport, reported
+from mcptasks.conformance.errors import UsageError
+from mcptasks.conformance.outcomes import JudgementOptions
+from mcptasks.conformance.runner.account import RunOptions
+from mcptasks.conformance.runner.options import read_options
+from mcptasks.conformance.runner.run import Target, run_targets
+from mcptasks.conformance.wire.secrets import HeaderLine
+from mcptasks.conformance.wire.spec import DEFAULT_REQUESTS, ProfileName, ServerSpec
+
+__all__ = ["check_server", "check_server_under"]
+
+
+def check_server(
+    url: str = "",
+    *,
+    headers: Mapping[str, str] | None = None,
+    start: str | None = None,
+    profile: ProfileName | None = None,
+    budget: str | int = DEFAULT_REQUESTS,
+    max_requests: int | None = None,
+    rate: float | None = None,
+    seed: int = 0,
+    select: str | Sequence[str] = "*",
+    level: str = "may",
+    baseline: str | os.PathLike[str] | None = None,
+    report_dir: str | os.PathLike[str] | None = None,
+    timeout: float = 5.0,
+    settle: float | None = None,
+    strict: bool = False,
+    fail_on: Literal["fail", "warn"] = "fail",
+    fail_fast: bool = False,
+) -> StoreReport:
+    """Check a server of revision 2026-07-28 over Streamable HTTP.
+
+    Args:
+        url: its endpoint; may be left out with ``start``, whose output then names it.
+        headers: sent with every request; ``env:NAME`` in a value stands for an environment variable.
+        start: command that starts the server first; it is ended afterwards.
+        profile: which tools to drive it with, ``control`` or ``official``; by default the richest it offers.
+        budget: requests to make (``3000``) or wall time (``"8s"``, ``"2m"``).
+        max_requests: send at most so many, whatever the budget says.
+        rate: send at most so many a second.
+        seed: equal seeds give equal verdicts, unless the budget is a time.
+        select: one or several globs over requirement ids.
+        level: ``must``, ``should`` or ``may``: the weakest requirements to check.
+        baseline: file that says which failures are expected.
+        report_dir: where to write the report files; by default nowhere.
+        timeout: seconds that an answer may take.
+        settle: seconds until an effect must show; by default the contract's, by profile and poll interval.
+        strict: ask that every selected MUST is exercised.
+        fail_on: ``warn`` makes a warning count like a failure.
+        fail_fast: stop at the first finding that counts.
+
+    Returns:
+        The report.  A server that cannot be used gives the outcome ``unusable``, one without tasks
+        ``inconclusive``.
+
+    Raises:
+        UsageError: an argument is wrong.
+    """
+    if fail_on not in ("fail", "warn"):
+        raise UsageError(f"fail_on must be 'fail' or 'warn', not {fail_on!r}")
+    options = read_options(
+        budget=budget,
+        seed=seed,
+        select=(select,) if isinstance(select, str) else tuple(select),
+        level=level,
+        baseline=None if baseline is None else Path(baseline),
+        timeout=timeout,
+        settle=2.0 if settle is None else settle,
+        judgement=JudgementOptions(strict=strict, fail_on_warn=fail_on == "warn"),
+        fail_fast=fail_fast,
+        kind="server",
+    )
+    lines = tuple(HeaderLine.parse(f"{name}: {value}") for name, value in (headers or {}).items())
+    spec = ServerSpec(url, lines, start=start, profile=profile, max_requests=max_requests, rate=rate, settle=settle)
+    return check_server_under(spec, options, None if report_dir is None else Path(report_dir))
+
+
+def check_server_under(spec: ServerSpec, options: RunOptions, report_dir: Path | None = None) -> StoreReport:
+    """Check a server under options that were read already.
+
+    Raises:
+        UsageError: something about how it is named is wrong.
+    """
+    return reported(lambda handler: run_targets([Target(spec)], options, handler), report_dir)
