@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import marshal
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -106,17 +107,44 @@ def text_of(value: object, limit: int = 200) -> str:
     Never raises, whatever the value's own ``__repr__`` does.
     """
     try:
-        text = json.dumps(value, ensure_ascii=True, sort_keys=True)
+        text = (
+            json.dumps(value, ensure_ascii=True, sort_keys=True) if _is_plain(value) else _ADDRESS.sub("", repr(value))
+        )
+        text = text if type(text) is str else f"<{type(value).__name__}>"
     except BaseException:
-        try:
-            text = repr(value)
-            text = text if isinstance(text, str) else f"<{type(value).__name__}>"
-        except BaseException:
-            text = f"<{type(value).__name__} whose repr raises>"
-    text = "".join(
-        c if c.isascii() and c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text
+        text = f"<{type(value).__name__} whose repr raises>"
+    head = text[: limit + 1]
+    shown = "".join(
+        c if c.isascii() and c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in head
     )
-    return text if len(text) <= limit else f"{text[: limit - 20]}… ({len(text)} characters)"
+    if len(text) <= limit and len(shown) <= limit:
+        return shown
+    return f"{shown[: limit - 20]}… ({len(text)} characters)"
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is made of JSON's own types alone, so that walking through it must come to an end."""
+    left, todo = 100_000, [value]
+    while todo:
+        item = todo.pop()
+        kind = type(item)
+        if kind is dict:
+            if any(type(key) is not str for key in item):  # type: ignore[attr-defined]
+                return False
+            todo.extend(item.values())  # type: ignore[attr-defined]
+        elif kind is list or kind is tuple:
+            todo.extend(item)  # type: ignore[arg-type]
+        elif item is not None and kind not in _SCALARS:
+            return False
+        left -= 1
+        if left < 0:
+            return False
+    return True
+
+
+_SCALARS: Final = frozenset({str, int, float, bool})
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Differs from run to run, and says nothing."""
 
 
 class Payload:

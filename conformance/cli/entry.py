@@ -79,6 +79,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _complain(text: str) -> None:
-    line = " ".join(text.split())
+    # Imported here: it is needed only when something went wrong.
+    from mcptasks.reports.safe_text import visible
+
+    line = visible(" ".join(text.split()))
     with suppress(OSError):
         print(f"mcptasks: {line[:1].lower() + line[1:] if line[1:2].islower() else line}", file=sys.stderr)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 from enum import IntEnum
 from pathlib import Path
 from typing import Final, Protocol
@@ -62,6 +63,19 @@ class Position:
         self.explicit: dict[str, JSON] | None = beat.explicit()
 
 
+def _hide(file: os.stat_result) -> None:
+    """Put another file behind the descriptor that the mapping keeps: a target may write to any it finds."""
+    empty = os.open(os.devnull, os.O_RDONLY)
+    for number in range(3, 256):
+        try:
+            found = os.fstat(number)
+        except OSError:
+            continue
+        if (found.st_dev, found.st_ino) == (file.st_dev, file.st_ino):
+            os.dup2(empty, number, inheritable=False)
+    os.close(empty)
+
+
 class Beat:
     """A few counters and one text in a file that both processes map.
 
@@ -73,6 +87,8 @@ class Beat:
             path.write_bytes(b"\0" * _SIZE)
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), _SIZE)
+            if not create:
+                _hide(os.fstat(file.fileno()))
         self.words = memoryview(self._map)[:_HEAD].cast("q")
 
     def phase(self, number: int) -> None:

@@ -544,7 +544,13 @@ class Interpreter:
             self._bad_read(
                 task, cause, "identity", f"returns a record whose task_id is {text_of(record.task_id, 60)}", record
             )
-        if node.plain and record.result is None and record.error is None and not record.input_requests:
+        requests = record.input_requests
+        if (
+            node.plain
+            and record.result is None
+            and record.error is None
+            and (requests is None or (type(requests) is dict and not requests))
+        ):
             # The most frequent record by far: nothing in it but a status.
             if status != node.status:
                 self._wrong_read(task, node, cause, "status", record, status)
@@ -843,6 +849,8 @@ class Interpreter:
             self._judge_read(task, await self._call(self.store.get_task, task.id))
 
     async def _abort(self, operation: Abort) -> None:
+        if await absorbed():
+            raise Stop(self._cancelled())  # else it would be taken for what the aborted call raises
         inner = operation.operation
         task = self._task(inner.task)
         method, arguments, call = self._spelled(task, inner)

@@ -44,6 +44,8 @@ class Ended:
     """How a child ended when it did not end well."""
 
     def __init__(self, how: str, words: str) -> None:
+        self.at_end = False
+        """Whether all operations of a replayed sequence were over by then."""
         self.how = how
         """``hangs``, ``exits``, ``signal`` or ``memory``."""
         self.words = words

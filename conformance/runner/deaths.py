@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -24,6 +24,7 @@ from mcptasks.strategies.operations import (
     Create,
     Operation,
     OperationError,
+    Subscribe,
     sequence_from_json,
     sequence_to_json,
 )
@@ -53,12 +54,20 @@ class Death:
     @property
     def operation(self) -> str:
         """The name of the operation that does it."""
+        if self.ended.at_end and any(isinstance(operation, Subscribe) for operation in self.operations):
+            return "unsubscribe"  # all that is called once the operations are over
         names = named(self.operations[-1]) - {"abort"} if self.operations else set()
         return next(iter(names), "create")
 
 
-def under_way(position: Position, plan: Plan) -> UnderWay | None:
-    """The sequence that was under way, as far as it had come; ``None`` if it cannot be told."""
+def under_way(position: Position, plan: Plan, left_out: Set[str] = frozenset()) -> UnderWay | None:
+    """The sequence that was under way, as far as it had come; ``None`` if it cannot be told.
+
+    Args:
+        position: what the child had come to.
+        plan: what it worked through.
+        left_out: names of operations that it left out of random sequences in the course of its work.
+    """
     explicit = position.explicit
     if explicit is not None:
         try:
@@ -73,7 +82,7 @@ def under_way(position: Position, plan: Plan) -> UnderWay | None:
     if phase.kind == "ids":
         return UnderWay([Create("t1")], StoreOptions())
     if phase.kind == "random":
-        operations = plan.random_sequence(position.sequence)
+        operations = [item for item in plan.random_sequence(position.sequence) if not left_out & named(item)]
         return UnderWay(_cut(operations, position.in_sequence), plan.options(position.sequence // BATCH))
     if phase.kind == "exhaustive" and phase.alphabet is not None:
         number = position.sequence
@@ -120,8 +129,12 @@ def _dies(
                 return None
             if message["kind"] == "failed":
                 return None
-        # Only a call of the sequence counts; opening and closing are seen to elsewhere.
-        return child.ended if child.position.stage == Stage.RUNNING else None
+        position, ended = child.position, child.ended
+        if ended is None or position.stage != Stage.RUNNING:
+            return None  # only a call counts; opening and closing are seen to elsewhere
+        calls = sum(not isinstance(operation, AdvanceClock) for operation in operations)
+        ended.at_end = position.in_sequence > calls
+        return ended
     finally:
         child.close()
 

@@ -26,12 +26,14 @@ class SturdyLoop(asyncio.SelectorEventLoop):
             RuntimeError: the loop is closed, or runs already.
             OSError: the loop's own descriptors are gone.
         """
-        task = asyncio.ensure_future(future, loop=self)
+        task: asyncio.Future[_T] = asyncio.ensure_future(future, loop=self)  # type: ignore[arg-type]  # as typeshed has it
         while True:
             try:
                 return super().run_until_complete(task)
-            except (KeyboardInterrupt, SystemExit, RuntimeError):
+            except (KeyboardInterrupt, SystemExit, RuntimeError) as error:
                 if task.done():
+                    if task.cancelled() or task.exception() is error:
+                        raise
                     return task.result()
                 if self.is_closed() or self.is_running():
                     raise

@@ -105,6 +105,8 @@ class Supervisor:
             if kind == "failed":
                 self._failed(message, child)
                 return True
+            if kind == "left_out":
+                self._avoid.update(str(name) for name in message["names"])
             self._account.take(message)
             if self._options.settings.fail_fast and self._account.has_failed:
                 return True
@@ -149,7 +151,7 @@ class Supervisor:
             account.condition = Condition("unusable", f"opening a further store: {ended.words}")
             return None
         plan = Plan(job.settings.seed, account.features, job.settings.avoid)
-        running = under_way(position, plan)
+        running = under_way(position, plan, self._avoid)
         death: Death | None = None
         if running is not None and position.stage == Stage.RUNNING:
             death = solve(job, running, ended, self._options.memory_limit, self._stop)
@@ -168,7 +170,7 @@ class Supervisor:
             if death.operation in ("create", "get"):
                 self._account.note("warning", f"the run stops here: {death.operation}: {death.ended.words}")
                 return None
-            self._avoid.add(death.operation)
+            self._avoid |= {death.operation, "subscribe"} if death.operation == "unsubscribe" else {death.operation}
             self._account.note("warning", f"the rest of the run goes without {death.operation}: {death.ended.words}")
             resume = (position.phase, 0)
         elif account.suspect is not None and position.investigating:

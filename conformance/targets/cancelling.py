@@ -7,6 +7,7 @@ next waits or ends.  Nobody else cancels it but the watchdog, which says so.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 __all__ = ["absorbed", "uncancel"]
 
@@ -23,9 +24,7 @@ async def absorbed() -> bool:
     task = asyncio.current_task()
     if task is None or not task.cancelling():
         return False
-    try:
+    with contextlib.suppress(asyncio.CancelledError):
         await asyncio.sleep(0)
-    except asyncio.CancelledError:
-        pass
     uncancel()
     return True

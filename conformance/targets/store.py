@@ -91,7 +91,7 @@ def _wrong_signature(store: object, names: Mapping[str, int]) -> str | None:
             inspect.signature(method).bind(*[None] * count)
         except TypeError:
             return f"{name} must take {count} positional argument{'' if count == 1 else 's'}, but is {name}{_signature(method)}"
-        except ValueError:
+        except BaseException:
             continue  # built in C, tells no signature
     return None
 
@@ -99,7 +99,7 @@ def _wrong_signature(store: object, names: Mapping[str, int]) -> str | None:
 def _signature(method: Callable[..., Any]) -> str:
     try:
         return str(inspect.signature(method))
-    except (TypeError, ValueError):
+    except BaseException:  # built in C, or a default whose repr raises
         return "(…)"
 
 
