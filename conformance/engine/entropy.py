@@ -153,10 +153,13 @@ def _free(ids: Sequence[str]) -> list[Column]:
     patterns: set[tuple[int, ...]] = set()
     out: list[Column] = []
     for column in columns[_growing(columns) :]:
-        pattern = _pattern(column)
-        if len(set(pattern)) == 1 or pattern in patterns or _periodic(column):
+        pattern, letters = _pattern(column), len(set(column))
+        if letters == 1 or pattern in patterns or _periodic(column):
             continue
-        if _unlikely(column, len(column) - len(set(column))):
+        if column in out and _unlikely(column, len(column)):
+            continue
+        # A copy under other names shows only where characters come again.
+        if _unlikely(column, len(column) - letters):
             patterns.add(pattern)
         out.append(column)
     return out
@@ -196,7 +199,7 @@ def _periodic(column: Column) -> bool:
 
 def _unlikely(column: Column, characters: int) -> bool:
     """Whether so many characters of a random column cannot well be what was foretold."""
-    return len(set(column)) ** -characters < ERROR / 1e4
+    return -characters * math.log(len(set(column))) < math.log(ERROR / 1e4)
 
 
 def _alphabet(column: Column) -> int:
