@@ -33,16 +33,8 @@ def refuses() -> Any:
     raise RuntimeError(f"no database {ESCAPES}")
 
 
-def leaves() -> Any:
-    sys.exit(4)
-
-
 def gives_nothing() -> Any:
     return None
-
-
-def dies() -> Any:
-    os._exit(0)
 
 
 def demands(address: str) -> Any:
@@ -68,28 +60,11 @@ class Half:
     def get_task(self, task_id: str) -> None: ...
 
 
-class Narrow(MemoryTaskStore):
-    async def get_task(self) -> Any:  # type: ignore[override]
-        return None
-
-
 class Unreadable:
     """Every attribute raises, and not even an AttributeError."""
 
     def __getattribute__(self, name: str) -> Any:
         raise RuntimeError(ESCAPES)
-
-
-class Unsigned(MemoryTaskStore):
-    """A method whose signature cannot be told without an error of its own."""
-
-    class _Odd:
-        __signature__ = "none"
-
-        def __call__(self, task_id: str) -> Any:
-            raise RuntimeError("odd")
-
-    get_task = _Odd()  # type: ignore[assignment]
 
 
 _opened = itertools.count()
@@ -222,13 +197,6 @@ class CancelsLater(MemoryTaskStore):
         task.cancel()
 
 
-class CancelsEveryTask(MemoryTaskStore):
-    async def set_failed(self, task_id: str, error: Any) -> None:
-        for task in asyncio.all_tasks():
-            task.cancel()
-        await super().set_failed(task_id, error)
-
-
 # --- never ending -----------------------------------------------------------------------------
 
 
@@ -285,14 +253,6 @@ class UnsubscribeWaits(MemoryTaskStore):
         return never
 
 
-class SleepsALittle(ThreadSafeTaskStore):
-    """Slow, and within the deadline."""
-
-    def set_failed(self, task_id: str, error: Any) -> None:
-        time.sleep(0.02)
-        super().set_failed(task_id, error)
-
-
 # --- dying --------------------------------------------------------------------------------------
 
 
@@ -307,22 +267,10 @@ class Aborts(MemoryTaskStore):
         os.abort()
 
 
-class Killed(MemoryTaskStore):
-    async def set_cancelled(self, task_id: str) -> bool:
-        os.kill(os.getpid(), signal.SIGKILL)
-        return True
-
-
 class KillsItsGroup(MemoryTaskStore):
     async def set_cancelled(self, task_id: str) -> bool:
         os.killpg(0, signal.SIGKILL)
         return True
-
-
-class KillsItsParent(MemoryTaskStore):
-    async def set_cancelled(self, task_id: str) -> bool:
-        os.kill(os.getppid(), signal.SIGTERM)
-        return await super().set_cancelled(task_id)
 
 
 class ExitsAtCreate(MemoryTaskStore):
@@ -498,17 +446,31 @@ class Attributes(_Changed):
 _recursive: dict[str, Any] = {}
 _recursive["self"] = _recursive
 
-evil_id = changes("task_id", Evil())
-evil_status = changes("status", Evil())
-evil_result = changes("result", Evil())
+
+class Medley(_Changed):
+    """Another kind of garbage at every get of the process."""
+
+    turn: ClassVar[Any] = itertools.cycle(
+        [
+            *(
+                {member: odd}
+                for member in ("task_id", "status")
+                for odd in (Evil(), EqualToAll(), ["working"], {}, b"x")
+            ),
+            *({member: odd} for member in ("result", "error") for odd in (Evil(), Endless(), _recursive, EqualToAll())),
+            *({"input_requests": odd} for odd in (Evil(), Endless(), _recursive, EqualToAll(), 5, {Evil: 1}, [Evil()])),
+            *({member: Evil()} for member in ("created_at", "last_updated_at", "ttl_ms", "poll_interval_ms")),
+            {"ttl_ms": 10**400, "poll_interval_ms": float("inf")},
+        ]
+    )
+
+    def changed(self, record: dict[str, Any]) -> Any:
+        return {**record, **next(self.turn)}
+
+
 evil_requests = changes("input_requests", Evil())
-evil_time = changes("last_updated_at", Evil())
-unhashable_status = changes("status", ["working"])
-equal_status = changes("status", EqualToAll())
 equal_id = changes("task_id", EqualToAll())
 endless_result = changes("result", Endless())
-endless_requests = changes("input_requests", Endless())
-recursive_result = changes("result", _recursive)
 escaped_status = changes("status", ESCAPES)
 huge_result = changes("result", "\x1b" * 1_000_000)
 
@@ -527,9 +489,7 @@ def odd(**members: Any) -> Any:
     return type("OddCreated", (OddCreate,), {"odd": members})
 
 
-odd_id = odd(task_id=Evil())
 odd_times = odd(created_at=Evil(), last_updated_at=EqualToAll(), ttl_ms=float("nan"), poll_interval_ms=Evil())
-odd_ttl = odd(ttl_ms=10**400, poll_interval_ms=float("inf"))
 odd_zone = odd(created_at="0001-01-01T00:00:00+23:59")
 garbage = odd(task_id=5, status=7)
 
