@@ -95,6 +95,8 @@ class Investigator:
             sequence, breach = await self._shortest_hang(sequence, breach, options)
         budget = 6 if hanging else 3000 if history else 1500
         shrunk, found = await Shrinker(test, budget).shrink(sequence, breach)
+        if not hanging:
+            shrunk, found = await self._showing(shrunk, found, options)
         if not hanging and await self._is_known(shrunk, found, options):
             return None
         if how == "on a fresh store":
@@ -104,6 +106,24 @@ class Investigator:
         if how != "on a fresh store" and len(shrunk) <= 12 and await self._replay(shrunk, options) is not None:
             how = "on a fresh store"
         return Confirmed(found, shrunk, options, how)
+
+    async def _showing(
+        self, shrunk: list[Operation], found: Breach, options: StoreOptions
+    ) -> tuple[list[Operation], Breach]:
+        """The sequence with the read that shows what it is blamed for: a replay must show the same."""
+        again = await self._replay(shrunk, options)
+        if again is not None and again.fingerprint == found.fingerprint:
+            return shrunk, found
+        expanded = with_reads(shrunk[: found.index + 1])
+        earlier = await self._replay(expanded, options)
+        if earlier is None or earlier.fingerprint != found.fingerprint:
+            return shrunk, found
+
+        async def same(candidate: Sequence[Operation]) -> Breach | None:
+            breach = await self._replay(candidate, options)
+            return breach if breach is not None and breach.fingerprint == found.fingerprint else None
+
+        return await Shrinker(same, 600).shrink(expanded, earlier)
 
     async def _attributed(self, candidate: Sequence[Operation], options: StoreOptions) -> Breach | None:
         """The breach that a candidate shows, blamed on the operation after which a read shows it first."""

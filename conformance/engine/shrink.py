@@ -55,6 +55,7 @@ class Shrinker:
             before = list(self._best)
             await self._delete_chunks()
             await self._delete_pairs()
+            await self._merge()
             await self._simplify()
             if self._best == before:
                 break
@@ -103,6 +104,18 @@ class Shrinker:
                 if again:
                     break
 
+    async def _merge(self) -> None:
+        """Two calls that ask, or answer, on one task as one call."""
+        position = 0
+        while position < len(self._best) and self._left > 0:
+            for later in range(position + 1, len(self._best)):
+                merged = _merged(self._best[position], self._best[later])
+                rest = self._best[position + 1 : later] + self._best[later + 1 :]
+                if merged is not None and await self._try([*self._best[:position], merged, *rest]):
+                    break
+            else:
+                position += 1
+
     async def _simplify(self) -> None:
         position = 0
         while position < len(self._best) and self._left > 0:
@@ -123,6 +136,16 @@ class Shrinker:
             if candidate != self._best:
                 self._left = max(self._left, 1)
                 await self._try(candidate)
+
+
+def _merged(first: Operation, second: Operation) -> Operation | None:
+    match first, second:
+        case SetInput(task, requests), SetInput(other, more) if task == other:
+            return SetInput(task, {**dict(requests), **dict(more)})
+        case Resolve(task, responses), Resolve(other, more) if task == other:
+            return Resolve(task, {**dict(responses), **dict(more)})
+        case _:
+            return None
 
 
 def one_step_simpler(operations: Sequence[Operation], limit: int = 60) -> Iterator[list[Operation]]:
