@@ -34,6 +34,7 @@ _PROOF_REQUESTS: Final = 1500
 """Requests that confirming and shrinking one finding may take."""
 _PROBES_SHARE: Final = 0.5
 """Share of the budget above which no further probe is begun."""
+_PATIENCE: Final = 2.0
 _BRIEF: Final = 0.15
 """Seconds that shrinking waits for an effect that a whole deadline has shown not to come."""
 
@@ -235,7 +236,8 @@ class WireCampaign(Campaign):
     # --- breaches --------------------------------------------------------------------------
 
     def _replayer(self, breach: Breach) -> Any:
-        brief = _BRIEF if breach.waited else None
+        # Tasks that move by themselves are waited for, and a shorter sequence may wait for what never comes.
+        brief = _BRIEF if breach.waited else _PATIENCE if self._introduction.profile.free else None
         client = self._server.opened.client
         watchdog: Watchdog = self._watchdog
         last = client.requests + _PROOF_REQUESTS

@@ -18,6 +18,7 @@ from typing import Any, Final
 from mcptasks.conformance.engine.breach import Breach, Stop
 from mcptasks.conformance.engine.wire_answers import AnswerJudge
 from mcptasks.conformance.engine.wire_automaton import WireAutomaton
+from mcptasks.conformance.engine.wire_compare import compare_with_call
 from mcptasks.conformance.engine.wire_describe import method_of, word
 from mcptasks.conformance.engine.wire_profiles import Control, Profile, Step, step_of
 from mcptasks.conformance.engine.wire_reads import ReadJudge
@@ -240,13 +241,19 @@ class WireInterpreter:
         poll = (task.poll_ms or 0) / 1000 if task is not None else 0.0
         return max(2.0, 5 * poll) if self.profile.settles else max(10.0, 20 * poll)
 
-    async def _send(
-        self, operation: str, method: str, params: Mapping[str, JSON], *, creates: str = "", beyond: bool = False
+    async def send(
+        self,
+        operation: str,
+        method: str,
+        params: Mapping[str, JSON],
+        *,
+        creates: str = "",
+        capabilities: Mapping[str, JSON] | None = None,
     ) -> Reply | None:
         """Send a request; ``None`` if the server refuses it for its size."""
-        self.transcript.add(method, params, creates=creates)
+        self.transcript.add(method, params, capabilities, creates)
         try:
-            reply = await self.client.request(method, params, beyond=beyond)
+            reply = await self.client.request(method, params, capabilities=capabilities)
         except WireProblem as problem:
             if problem.kind == "over-limit":
                 return None
@@ -300,7 +307,7 @@ class WireInterpreter:
     async def _create(self, operation: Create) -> None:
         params = self.profile.opening(operation.as_, self._operations[self.index :])
         self.client.reserve = len(self._opened) + 1
-        reply = await self._send("create", "tools/call", params, creates=operation.as_)
+        reply = await self.send("create", "tools/call", params, creates=operation.as_)
         if reply is not None and reply.result is not None and reply.result.get("resultType") == "input_required":
             reply = await self._ask_first(params, reply.result, operation.as_)
         result = None if reply is None else reply.result
@@ -324,6 +331,7 @@ class WireInterpreter:
         self.tasks[operation.as_] = task
         self._opened.append(task)
         self._made[operation.as_] = task_id
+        task.opening = params
         self.reads.learn(task, result)
         if status in STATUSES:
             self.automaton.choices[("tasks.status.seed-any", f"starts {status}")] += 1
@@ -345,7 +353,7 @@ class WireInterpreter:
         again = {**params, "inputResponses": answers}
         if isinstance(asked.get("requestState"), str):
             again["requestState"] = asked["requestState"]
-        return await self._send("create", "tools/call", again, creates=name)
+        return await self.send("create", "tools/call", again, creates=name)
 
     def _uncreated(self, params: Mapping[str, JSON], reply: Reply | None) -> None:
         self.store.refusals += 1
@@ -377,7 +385,7 @@ class WireInterpreter:
         """Read a task until what it shows is settled (and wanted); false if that does not come in time."""
         end: float | None = None
         while True:
-            reply = await self._send("get", "tasks/get", {"taskId": task.id})
+            reply = await self.send("get", "tasks/get", {"taskId": task.id})
             if reply is None:
                 return False
             if reply.result is not None and task.node.status not in (ABSENT, GONE):
@@ -444,7 +452,8 @@ class WireInterpreter:
     async def _complete(self, operation: Complete) -> None:
         task = self._task(operation.task)
         if self.profile.free:
-            await self._read(task, lambda result: result.get("status") in TERMINAL)
+            if await self._read(task, lambda result: result.get("status") in TERMINAL):
+                await compare_with_call(self, task)
             return
         result = translate.result_of(operation.result)
         call = Call("complete", (), task.body_number(payload_of(result.value, result=True)))
@@ -453,7 +462,8 @@ class WireInterpreter:
     async def _fail(self, operation: Fail) -> None:
         task = self._task(operation.task)
         if self.profile.free:
-            await self._read(task, lambda result: result.get("status") in TERMINAL)
+            if await self._read(task, lambda result: result.get("status") in TERMINAL):
+                await compare_with_call(self, task)
             return
         error = translate.error_of(operation.error)
         call = Call("fail", (), task.body_number(error))
@@ -461,7 +471,7 @@ class WireInterpreter:
 
     async def _step(self, task: WireTask, operation: str, call: Call, step: dict[str, JSON]) -> None:
         task.steps += 1
-        reply = await self._send(operation, "tools/call", Control.stepping(task.id, step))
+        reply = await self.send(operation, "tools/call", Control.stepping(task.id, step))
         if reply is None:
             return
         outcome: Step = step_of(reply)
@@ -481,7 +491,7 @@ class WireInterpreter:
             responses[task.shown_as.get(name, name)] = response.fresh()
             numbers.append((task.key_number(name), 0))
             sent.append((name, response))
-        reply = await self._send("resolve", "tasks/update", {"taskId": task.id, "inputResponses": responses})
+        reply = await self.send("resolve", "tasks/update", {"taskId": task.id, "inputResponses": responses})
         if reply is None:
             return
         for name, response in sent:
@@ -507,7 +517,7 @@ class WireInterpreter:
 
     async def _cancel(self, operation: Cancel) -> None:
         task = self._task(operation.task)
-        reply = await self._send("cancel", "tasks/cancel", {"taskId": task.id})
+        reply = await self.send("cancel", "tasks/cancel", {"taskId": task.id})
         if reply is not None:
             self._conclude(task, Call("cancel"), self._ack("cancel", reply), reply)
 

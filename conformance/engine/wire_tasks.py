@@ -54,6 +54,8 @@ class WireTask:
         """The interpreter's count of changes when it was last read."""
         self.unjudged = False
         """Nothing more can be said of it."""
+        self.opening: dict[str, JSON] = {}
+        """Parameters of the call that made it."""
         self.steps = 0
         """Steps sent to it."""
 

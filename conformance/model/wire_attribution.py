@@ -119,10 +119,11 @@ def at_risk(row: str, before: str, now: TaskState) -> set[str]:
     out = {blame(row, before, "life", status)}
     if now.expired or status in (CANCELLING, RUNNING):
         return set() if now.expired else out
-    aspects = ["status"]
+    # A task that moves by itself, or is being cancelled, may end in any way: only its form is at risk.
+    aspects = [] if before in (RUNNING, CANCELLING) else ["status"]
     if status == ENDED:
         return out | {blame(row, before, "status", status)}
-    if now.payload >= 0:
+    if now.payload >= 0 and before not in (RUNNING, CANCELLING):
         aspects.append("payload")
     if now.pending:
         aspects += ["pending-missing", "pending-body"]
