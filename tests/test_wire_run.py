@@ -272,3 +272,18 @@ def test_a_server_that_cannot_be_started(command: str, expected: str) -> None:
         told.append(str(error))
     told += [item.reason for item in events if isinstance(item, TargetFinished)]
     assert expected in told[0]
+
+
+def test_a_finding_is_replayed_from_its_file(tmp_path: Path) -> None:
+    from mcptasks.conformance.cli.entry import main
+    from mcptasks.conformance.server_api import check_server
+    from mcptasks.fixtures.gallery import fault
+
+    select = "tasks.status.terminal-final"
+    with start_server(fault("complete-overwrites-failed").open_store) as server:
+        report = check_server(server.url, budget=600, select=select, settle=0.3, report_dir=tmp_path)
+        assert report.outcome == "nonconformant"
+        replay = tmp_path / str(json.loads((tmp_path / "report.json").read_text())["findings"][0]["replay"])
+        assert main(["replay", str(replay)]) == 1
+    with start_server(MemoryTaskStore) as server:
+        assert main(["replay", str(replay), "--url", server.url]) == 0

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mcptasks.conformance.events import Finding
     from mcptasks.conformance.runner.job import StoreSpec
+    from mcptasks.conformance.wire.spec import ServerSpec
     from mcptasks.reports.replay_file import Replay
 
 __all__ = ["replay"]
@@ -33,10 +34,18 @@ def replay(
         str | None,
         typer.Option(metavar="NAME", help="Adapter for --store."),
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Another server than the one in the file."),
+    ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="'NAME: VALUE'", help="Header for the server, env:NAME allowed; repeatable."),
+    ] = None,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="After which a call counts as never ending.")] = 5.0,
     settle: Annotated[float, typer.Option(metavar="SECONDS", help="How long to wait for events that are due.")] = 2.0,
 ) -> int:
-    """Run the sequence of a replay file again, on a fresh store.
+    """Run the sequence of a replay file again, on a fresh store or with fresh tasks on a server.
 
     Exit codes: 0 the store behaves now, 1 it still shows a deviation, 2 wrong usage, 3 it cannot be used.
     """
@@ -49,7 +58,7 @@ def replay(
     from mcptasks.reports.replay_file import read_replay
 
     saved = read_replay(file)
-    spec = _spec(saved, file, store, store_arg or [], adapter)
+    spec = _server(saved, file, url, header or []) or _spec(saved, file, store, store_arg or [], adapter)
     try:
         options = StoreOptions.from_json(saved.store_options)
     except ValueError as error:
@@ -65,6 +74,30 @@ def replay(
             settings=Settings(timeout=timeout, settle=settle),
         )
     return _show(out, saved, found)
+
+
+def _server(saved: Replay, file: Path, url: str | None, headers: Sequence[str]) -> ServerSpec | None:
+    """The server to replay on; ``None`` if it is about a store."""
+    from mcptasks.conformance.errors import UsageError
+    from mcptasks.conformance.wire.secrets import REDACTED
+    from mcptasks.conformance.wire.spec import ServerSpec
+
+    if saved.target.kind != "server":
+        if url is not None or headers:
+            raise UsageError(f"{file}: it is about a store; --url and --header go with a server")
+        return None
+    options: Any = saved.target.options
+    kept = [text for text in options.get("headers", ()) if isinstance(text, str)]
+    if not headers and any(REDACTED in text for text in kept):
+        raise UsageError(f"{file}: the server was sent headers whose values were not kept; give them with --header")
+    return ServerSpec.named(
+        url or str(options.get("url", "")),
+        headers or kept,
+        start=options.get("start"),
+        serve=options.get("serve"),
+        profile=options.get("profile"),
+        settle=options.get("settle"),
+    )
 
 
 def _spec(saved: Replay, file: Path, store: str | None, store_args: Sequence[str], adapter: str | None) -> StoreSpec:
@@ -117,5 +150,5 @@ def _show(out: Console, saved: Replay, found: Sequence[Finding]) -> int:
     if saved.expected:
         say(out, f"  expected  {visible(saved.expected, LONG)}")
         say(out, f"  before    {visible(saved.actual, LONG)}")
-    say(out, "the finding does not show again: the store behaves in this sequence", "bold green")
+    say(out, "the finding does not show again: the target behaves in this sequence", "bold green")
     return 0

@@ -14,14 +14,14 @@ from mcptasks.conformance.engine.budget import Budget
 from mcptasks.conformance.engine.campaign import Campaign, Settings, replay_once
 from mcptasks.conformance.engine.plan import Features, Plan, named
 from mcptasks.conformance.engine.watchdog import Watchdog
-from mcptasks.conformance.errors import SuiteError, TargetUnusableError, UsageError
+from mcptasks.conformance.errors import InconclusiveError, SuiteError, TargetUnusableError, UsageError
 from mcptasks.conformance.events import Finding
 from mcptasks.conformance.runner.account import DEFAULT_MEMORY
 from mcptasks.conformance.runner.child import Child, Ended
 from mcptasks.conformance.runner.deaths import under_way
 from mcptasks.conformance.runner.fault_log import write_fault_log
 from mcptasks.conformance.runner.in_process import apart_from_running_loop, own_loop
-from mcptasks.conformance.runner.job import Job, StoreSpec
+from mcptasks.conformance.runner.job import Job, Spec
 from mcptasks.conformance.targets.store import StoreOptions, StoreSource
 from mcptasks.strategies.json_values import JSON
 from mcptasks.strategies.operations import Operation, sequence_to_json
@@ -39,7 +39,7 @@ _DEVIATIONS: Final = 20
 
 
 def replay_in_child(
-    spec: StoreSpec,
+    spec: Spec,
     operations: Sequence[Operation],
     options: StoreOptions,
     *,
@@ -104,6 +104,8 @@ def _refuse(message: Message) -> None:
         raise UsageError(text)
     if code == 3:
         raise TargetUnusableError(text)
+    if code == 4:
+        raise InconclusiveError(text)
     log = write_fault_log(str(message.get("traceback", text)))
     raise SuiteError(f"a fault of the suite itself: {text}; details are in {log}")
 
