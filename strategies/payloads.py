@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from mcptasks.strategies.json_values import JSON, MAX_DEPTH, Payload
 
-__all__ = ["KEYS", "NUMBERS", "OBJECTS", "TEXTS", "PayloadPool", "Role", "nested"]
+__all__ = ["KEYS", "NUMBERS", "OBJECTS", "TEXTS", "PayloadPool", "Role", "awkward", "nested"]
 
 Role = Literal["result", "error", "request", "response"]
 
@@ -103,6 +103,9 @@ OBJECTS: Final[tuple[JSON, ...]] = (
     {"a.b": 1, "a": {"b": 2}},
     {"$ref": "#/a", "@type": "x", "_id": 1},
     {"z": 1, "a": 2, "m": 3},
+    {"_meta": {"a": 1}},
+    {"isError": True},
+    {"code": 1, "message": "m", "data": {"a": 1}},
     [1, True, "1", 1.5, None, False, 0, "", "true"],
     [[1, 2], [1, 2], [2, 1]],
 )
@@ -193,6 +196,19 @@ def _long(role: Role) -> tuple[Payload, ...]:
 def _huge() -> tuple[Payload, ...]:
     """Results of one mebibyte."""
     return tuple(Payload(_shape("result", 0, letter * (_KIB * _KIB))) for letter in ("m", "n"))
+
+
+def awkward(role: Role, *, well_formed: bool = False) -> tuple[Payload, ...]:
+    """Every value of the pool that hurts, once each, for a role.
+
+    Args:
+        role: what the value is for.
+        well_formed: only values that are valid for the role by the protocol's schema.
+    """
+    shaped = (*_shaped(role), *_large(role, well_formed), *_long(role))
+    if role == "result":
+        shaped = (*shaped, _huge()[0])
+    return shaped if well_formed else (*shaped, *_bare())
 
 
 class PayloadPool:

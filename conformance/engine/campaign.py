@@ -159,7 +159,7 @@ class Campaign:
             if self._meter.spent >= phase.share or (self._meter.spent >= 1 and phase.number):
                 continue
             self._beat.phase(phase.number)
-            self._driver = "random" if phase.kind == "ids" else phase.kind
+            self._driver = "random" if phase.kind in ("ids", "sweep") else phase.kind
             if phase.kind == "hypothesis":
                 if self._settings.hypothesis and not self._avoid:
                     self._hypothesis(loop, phase)
@@ -174,6 +174,8 @@ class Campaign:
                 await self._exhaustive(phase, phase.alphabet)
             elif phase.kind == "random":
                 await self._random(phase)
+            elif phase.kind == "sweep":
+                await self._sweep(phase)
             else:
                 await self._ids()
         finally:
@@ -279,6 +281,16 @@ class Campaign:
                 number += 1
 
         await self._batches(numbered(), lambda number: self.plan.options(number // BATCH), None)
+
+    async def _sweep(self, phase: Phase) -> None:
+        def numbered() -> Iterable[_Numbered]:
+            for number, operations in enumerate(self.plan.sweep):
+                if self._meter.spent >= phase.share:
+                    return
+                self._beat.tick()
+                yield number, number, [item for item in operations if not self._avoid & named(item)]
+
+        await self._batches(numbered(), lambda _: StoreOptions(), None)
 
     def _hypothesis(self, loop: asyncio.AbstractEventLoop, phase: Phase) -> None:
         self._beat.stage(Stage.OWN)

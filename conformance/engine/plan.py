@@ -19,6 +19,7 @@ from mcptasks.conformance.engine.exhaustive import (
     two_tasks,
 )
 from mcptasks.conformance.engine.randomised import RandomSequences
+from mcptasks.conformance.engine.sweep import payload_sweep
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.strategies.operations import Operation
 
@@ -27,7 +28,7 @@ __all__ = ["BATCH", "Features", "Phase", "Plan"]
 BATCH: Final = 250
 """Sequences after which a store is renewed."""
 
-Kind = Literal["exhaustive", "random", "hypothesis", "ids"]
+Kind = Literal["exhaustive", "random", "hypothesis", "ids", "sweep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Plan:
         self.avoid = avoid
         """Names of operations that are left out: they end or hang the target."""
         self.random = RandomSequences(seed, input_requests=features.input_requests, well_formed=features.well_formed)
+        self.sweep = payload_sweep(input_requests=features.input_requests, well_formed=features.well_formed)
         alphabets = {alphabet.name: alphabet for alphabet in self._alphabets()}
         phases: list[Phase] = [Phase(0, "ids", 1.0)]
 
@@ -78,8 +80,9 @@ class Plan:
         add("exhaustive", 0.24, "listener", (1, 2, 3))
         add("exhaustive", 0.27, "two-tasks", (1, 2, 3))
         add("exhaustive", 0.30, "clock", (1, 2, 3))
-        add("random", 0.32)
-        add("hypothesis", 0.35)
+        add("sweep", 0.34)
+        add("random", 0.36)
+        add("hypothesis", 0.39)
         add("exhaustive", 1.00, "one-task", (5,))
         add("exhaustive", 1.00, "listener", (4,))
         add("exhaustive", 1.00, "clock", (4,))

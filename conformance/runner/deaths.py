@@ -84,6 +84,9 @@ def under_way(position: Position, plan: Plan, left_out: Set[str] = frozenset()) 
     if phase.kind == "random":
         operations = [item for item in plan.random_sequence(position.sequence) if not left_out & named(item)]
         return UnderWay(_cut(operations, position.in_sequence), plan.options(position.sequence // BATCH))
+    if phase.kind == "sweep" and position.sequence < len(plan.sweep):
+        operations = [item for item in plan.sweep[position.sequence] if not left_out & named(item)]
+        return UnderWay(_cut(operations, position.in_sequence), StoreOptions())
     if phase.kind == "exhaustive" and phase.alphabet is not None:
         number = position.sequence
         for depth in phase.depths:
