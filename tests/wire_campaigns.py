@@ -18,8 +18,17 @@ from mcptasks.conformance.wire.spec import ServerSpec
 Message = dict[str, Any]
 
 
-def campaign(url: str, requests: int = 700, *, seed: int = 0, settle: float = 0.2) -> list[Message]:
-    """The messages of a campaign; how it failed, if it did, as a message of kind ``failed``."""
+async def _nothing() -> None:
+    pass
+
+
+def campaign(
+    url: str, requests: int = 700, *, seed: int = 0, settle: float = 0.2, probes: bool = True
+) -> list[Message]:
+    """The messages of a campaign; how it failed, if it did, as a message of kind ``failed``.
+
+    Without ``probes`` only sequences of operations run.
+    """
     settings = Settings(seed=seed, budget=Budget(calls=requests), hypothesis=False, timeout=4.0)
     out: list[Message] = []
     loop = asyncio.new_event_loop()
@@ -29,6 +38,8 @@ def campaign(url: str, requests: int = 700, *, seed: int = 0, settle: float = 0.
         try:
             run = loop.run_until_complete(work.open())
             assert run is not None
+            if not probes:
+                run._probes = _nothing  # type: ignore[method-assign]
             run.run(loop)
         except ConformanceError as error:
             out.append({"kind": "failed", "exit_code": error.exit_code, "message": str(error)})
