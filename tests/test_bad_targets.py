@@ -201,6 +201,7 @@ def test_whatever_a_store_raises_is_its_answer(run: Run, store: str) -> None:
         "store.event.unsubscribe",
     } <= set(ran.findings)
     assert not ran.told("goes without")  # nothing of it hangs
+    assert "store.misc.call-ends" in ran.findings  # sys.exit ends a process that does not expect it
 
 
 def test_a_store_that_raises_always(run: Run) -> None:

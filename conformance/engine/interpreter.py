@@ -304,6 +304,8 @@ class Interpreter:
             self._hangs(method)
         if isinstance(error, asyncio.CancelledError):
             uncancel()  # nobody but the watchdog cancels this task, so it was the target
+        elif isinstance(error, (SystemExit, KeyboardInterrupt)):
+            self._exits(error, method)
         self.error = error
         return RAISED
 
@@ -322,6 +324,22 @@ class Interpreter:
             f"{cause}{name} does not end",
             f"{name} returns or raises",
             "it was still under way at the deadline",
+        )
+
+    def _exits(self, error: BaseException, method: Callable[..., Any]) -> None:
+        """These two are no answer: in any task of an event loop they end the process."""
+        name = self._name_of(method)
+        actual = f"raises {describe_error(error)}"
+        self.breach(
+            "store.misc.call-ends",
+            name,
+            name,
+            "any",
+            "exits",
+            f"{name} {actual}, which ends the process that it runs in",
+            f"{name} returns, or raises an Exception",
+            actual,
+            soft=True,
         )
 
     def _name_of(self, method: Callable[..., Any]) -> str:
