@@ -5,9 +5,11 @@
 
 from typing import Final
 
-from mcptasks.conformance.probes import cap, core, jsonrpc
+from mcptasks.conformance.probes import cap, core, jsonrpc, methods
 from mcptasks.conformance.probes.probe import Probe
 
 __all__ = ["ALL", "Probe"]
 
-ALL: Final[tuple[Probe, ...]] = tuple(probe for module in (core, cap, jsonrpc) for probe in module.GROUP.probes)
+ALL: Final[tuple[Probe, ...]] = tuple(
+    probe for module in (core, cap, methods, jsonrpc) for probe in module.GROUP.probes
+)

@@ -100,6 +100,7 @@ async def run_probe(
             async with asyncio.timeout(_CLOSING):
                 await session.close()
         client.exercised = counts
+    session.judge_codes()
     if repeated is not None:
         repeated.update(session.repeated)
     return Outcome(tuple(session.breaches), skipped)

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -22,6 +22,12 @@ __all__ = ["RawAnswer", "RawSender"]
 
 _LIMIT: Final = 4 * 1024 * 1024
 """Bytes of an answer that are read; no probe asks for more."""
+
+
+@cache
+def _verification() -> ssl.SSLContext:
+    """Made once: reading the certificates takes longer than most probes."""
+    return httpx.create_ssl_context()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +103,27 @@ class RawSender:
     def __init__(self, url: str, answer_s: float) -> None:
         self._url = httpx.URL(url).copy_with(userinfo=b"")
         self._answer_s = answer_s
-        self._http: httpx.AsyncClient | None = None
+        self._clients: dict[bool, httpx.AsyncClient] = {}
 
-    def _client(self) -> httpx.AsyncClient:
-        local = urlsplit(str(self._url)).hostname in ("127.0.0.1", "localhost", "::1")
-        return httpx.AsyncClient(follow_redirects=False, trust_env=not local, timeout=None)
+    def _client(self, fresh: bool) -> httpx.AsyncClient:
+        """The client that keeps its connections, or the one that makes a new one every time."""
+        client = self._clients.get(fresh)
+        if client is None:
+            local = self._url.host in ("127.0.0.1", "localhost", "::1")
+            client = self._clients[fresh] = httpx.AsyncClient(
+                verify=_verification() if self._url.scheme == "https" else False,
+                follow_redirects=False,
+                trust_env=not local,
+                timeout=None,
+                limits=httpx.Limits(max_keepalive_connections=0 if fresh else 2),
+            )
+        return client
 
     async def close(self) -> None:
-        """Close the connection."""
-        if self._http is not None:
+        """Close the connections."""
+        for client in self._clients.values():
             with suppress(Exception):
-                await self._http.aclose()
+                await client.aclose()
 
     async def send(
         self,
@@ -130,15 +146,11 @@ class RawSender:
         Raises:
             WireProblem: nothing listens any more.
         """
-        if fresh:
-            async with self._client() as client:
-                return await self._exchange(client, http_method, headers, body, until, seconds)
-        if self._http is None:
-            self._http = self._client()
-        answer = await self._exchange(self._http, http_method, headers, body, until, seconds)
-        if not answer.status and "disconnected" in answer.problem:
+        client = self._client(fresh)
+        answer = await self._exchange(client, http_method, headers, body, until, seconds)
+        if not fresh and not answer.status and "disconnected" in answer.problem:
             # A kept-alive connection may have been closed in the meantime; a second one is new.
-            answer = await self._exchange(self._http, http_method, headers, body, until, seconds)
+            answer = await self._exchange(client, http_method, headers, body, until, seconds)
         return answer
 
     async def _exchange(

@@ -14,14 +14,15 @@ from mcptasks.conformance.probes.commands import Commands
 from mcptasks.conformance.probes.raw import RawAnswer, RawSender
 from mcptasks.conformance.wire import header_values, names
 from mcptasks.conformance.wire.client import Reply
+from mcptasks.conformance.wire.envelopes import code_smells
 from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.pacing import retry_after
 from mcptasks.conformance.wire.problems import WireProblem
 from mcptasks.conformance.wire.requests import CAPABILITIES, ROUTED_BY
-from mcptasks.strategies.json_values import JSON
+from mcptasks.strategies.json_values import JSON, text_of
 from mcptasks.strategies.operations import Create, Operation
 
-__all__ = ["AUTO", "ProbeOver", "ProbeSession", "ProbeSkipped", "ProbeTask"]
+__all__ = ["AUTO", "CLIENT", "ProbeOver", "ProbeSession", "ProbeSkipped", "ProbeTask"]
 
 
 class _Auto:
@@ -29,6 +30,8 @@ class _Auto:
 
 
 AUTO: Final = _Auto()
+CLIENT: Final = "mcptasks"
+"""The name of the suite's client."""
 
 Auto = _Auto
 _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
@@ -91,6 +94,8 @@ class ProbeSession:
         self.tasks: list[ProbeTask] = []
         self.skipped: dict[str, str] = {}
         """Requirements that the probe could not judge here, with the reason."""
+        self._errors: list[dict[str, Any]] = []
+        self._tools: frozenset[str] | None = None
         self._seen_ids = server.seen_ids
         self._ids = itertools.count(1)
         self._own = [(line.name.encode(), line.resolved().encode()) for line in source.spec.sent_headers]
@@ -107,6 +112,7 @@ class ProbeSession:
         request_id: JSON | Auto = AUTO,
         capabilities: Mapping[str, JSON] | None = None,
         meta: Mapping[str, JSON] | None = None,
+        client: str = CLIENT,
     ) -> dict[str, Any]:
         """A whole request as a JSON object, to send as it is or to change first.
 
@@ -116,10 +122,11 @@ class ProbeSession:
             request_id: instead of the next number.
             capabilities: declared instead of the usual ones.
             meta: the whole ``_meta`` instead of the usual one.
+            client: the client's name.
         """
         whole: Mapping[str, JSON] = {
             names.PROTOCOL_VERSION: names.VERSION,
-            names.CLIENT_INFO: {"name": "mcptasks", "version": "1"},
+            names.CLIENT_INFO: {"name": client, "version": "1"},
             names.CLIENT_CAPABILITIES: dict(CAPABILITIES if capabilities is None else capabilities),
         }
         if meta is not None:
@@ -191,12 +198,18 @@ class ProbeSession:
         self._commands.add(http_method, lines, data)
         whole = [*lines, (b"Accept-Encoding", b"identity"), *(self._own if own_headers else ())]
         answer = await self._paced(http_method, whole, data, fresh, until, seconds)
+        if answer.error is not None and all(answer.code != error["code"] for error in self._errors):
+            self._errors.append(answer.error)
         method = body.get("method") if isinstance(body, Mapping) else None
         if isinstance(method, str) and answer.result is not None:
             self.exercised[f"answered:{method}"] += 1
         elif isinstance(method, str) and answer.error is not None:
             self.exercised[f"refused:{method}"] += 1
         return answer
+
+    def record(self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
+        """Note a request that is sent past :meth:`raw`, for the commands of a breach; the user's headers aside."""
+        self._commands.add(http_method, headers, body)
 
     async def _paced(
         self,
@@ -232,10 +245,13 @@ class ProbeSession:
         capabilities: Mapping[str, JSON] | None = None,
         request_id: JSON | Auto = AUTO,
         meta: Mapping[str, JSON] | None = None,
+        client: str = CLIENT,
         fresh: bool = False,
     ) -> RawAnswer:
-        """Send a whole and correct request, except for what is declared or named here."""
-        message = self.message(method, params, request_id=request_id, capabilities=capabilities, meta=meta)
+        """Send a whole and correct request, except for what is declared or named here; see :meth:`message`."""
+        message = self.message(
+            method, params, request_id=request_id, capabilities=capabilities, meta=meta, client=client
+        )
         return await self.raw(message, fresh=fresh)
 
     async def request(
@@ -258,6 +274,21 @@ class ProbeSession:
         self.exercised[f"{'refused' if reply.error is not None else 'answered'}:{method}"] += 1
         return reply
 
+    async def tools(self) -> frozenset[str]:
+        """The names of the server's tools, as far as its first page has them.
+
+        Raises:
+            ProbeSkipped: it does not list them.
+        """
+        if self._tools is None:
+            reply = await self.request("tools/list", {})
+            listed = (reply.result or {}).get("tools")
+            tools = listed if isinstance(listed, list) else []
+            self._tools = frozenset(
+                tool["name"] for tool in tools if isinstance(tool, dict) and isinstance(tool.get("name"), str)
+            )
+        return self._tools
+
     # --- tasks -----------------------------------------------------------------------------
 
     async def open_task(self, *wanted: Operation) -> ProbeTask:
@@ -277,9 +308,13 @@ class ProbeSession:
         if result is None or not isinstance(result.get("taskId"), str) or not result["taskId"]:
             told = f"error {reply.code}" if reply.error else "a result without a task"
             raise ProbeSkipped(f"the tool {params['name']} makes no task: it gives {told}")
-        task = ProbeTask(name, result)
+        return self.adopt(result)
+
+    def adopt(self, created: dict[str, Any]) -> ProbeTask:
+        """Take charge of a task that a request of the probe's own has made; ``created`` names its ``taskId``."""
+        task = ProbeTask(f"t{len(self.tasks) + 1}", created)
         self._seen_ids.add(task.id)
-        self._commands.created(name, task.id)
+        self._commands.created(task.name, task.id)
         self.tasks.append(task)
         return task
 
@@ -403,6 +438,26 @@ class ProbeSession:
         if not soft:
             raise ProbeOver(message)
         return False
+
+    def judge_codes(self) -> None:
+        """Judge the codes of all errors that were seen, whatever they were about (MCP, "Error Codes").
+
+        Last, so that a probe's own finding comes first.
+        """
+        for error in self._errors:
+            for requirement in ("core.meta.reserved-codes", "core.meta.retired-codes", "core.meta.legacy-range"):
+                self.exercised[requirement] += 1
+            for smell in code_smells(error):
+                actual = f"the answer {smell.actual}"
+                self.check(
+                    smell.requirement,
+                    False,
+                    expected=smell.expected,
+                    actual=actual,
+                    message=f"{actual}: {text_of(error.get('message'), 80)}",
+                    aspect=f"code{error['code']}",
+                    soft=True,
+                )
 
     def choice(self, requirement: str, label: str) -> None:
         """Note which of several lawful ways the server took."""
