@@ -1,0 +1,140 @@
+"""What several areas of probes ask and judge in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcptasks.conformance.engine.wire_profiles import Control, Official
+from mcptasks.conformance.probes.raw import RawAnswer
+from mcptasks.conformance.probes.session import ProbeSession, ProbeSkipped, ProbeTask
+from mcptasks.conformance.wire import names
+from mcptasks.strategies.json_values import JSON
+
+__all__ = [
+    "MADE_UP_VERSION",
+    "check_lasting",
+    "check_refused",
+    "check_untouched",
+    "harmless_call",
+    "lasting_task",
+    "other_versions",
+    "served",
+]
+
+MADE_UP_VERSION: Final = "1900-01-01"
+"""No server speaks it: a version that an older client speaks might be served for its sake."""
+
+_SHORT_MS: Final = 2000
+_STEP: Final[dict[str, JSON]] = {"action": "complete", "result": {"content": []}}
+
+
+def served(answer: RawAnswer) -> bool:
+    """Whether a request was carried out, or at least not refused."""
+    return answer.result is not None or (0 < answer.status < 400 and answer.error is None)
+
+
+async def lasting_task(session: ProbeSession) -> ProbeTask:
+    """A new task that will not be gone in the middle of a probe.
+
+    Raises:
+        ProbeSkipped: the server makes none.
+    """
+    task = await session.open_task()
+    check_lasting(task)
+    return task
+
+
+def check_lasting(task: ProbeTask) -> None:
+    """Make sure that a task lives long enough for a probe to tell something.
+
+    Raises:
+        ProbeSkipped: it does not.
+    """
+    ttl = task.created.get("ttlMs")
+    if isinstance(ttl, int) and ttl < _SHORT_MS:
+        raise ProbeSkipped(f"a task lives for {ttl} ms only")
+
+
+async def harmless_call(session: ProbeSession) -> tuple[dict[str, Any], str]:
+    """A ``tools/call`` that leaves nothing behind and is answered well, and the name of another tool.
+
+    Raises:
+        ProbeSkipped: the server has no such tool.
+    """
+    profile = session.profile
+    if isinstance(profile, Control):
+        params: Mapping[str, JSON] = profile.stepping("mcptasks-no-such-task", _STEP)
+        other = "task_open"
+    elif isinstance(profile, Official) and "greet" in profile.tools:
+        params = {"name": "greet", "arguments": {"name": "mcptasks"}}
+        other = next((name for name in sorted(profile.tools) if name != "greet"), "mcptasks_no_such_tool")
+    else:
+        raise ProbeSkipped("the server has no tool that can be called without leaving a task behind")
+    message = session.message("tools/call", params)
+    answer = await session.raw(message)
+    if answer.result is None:
+        raise ProbeSkipped(f"a call of the tool {params['name']} is answered with {answer.told}")
+    return session.message("tools/call", params), other
+
+
+async def other_versions(session: ProbeSession) -> list[str]:
+    """The protocol versions that the server speaks besides the one under test, as it tells them."""
+    answer = await session.ask("server/discover")
+    versions = (answer.result or {}).get("supportedVersions")
+    return [item for item in versions if item != names.VERSION] if isinstance(versions, list) else []
+
+
+def check_refused(
+    session: ProbeSession,
+    requirement: str,
+    answer: RawAnswer,
+    what: str,
+    *,
+    codes: tuple[int, ...] = (names.HEADER_MISMATCH,),
+    warning: bool = False,
+    aspect: str = "served",
+) -> None:
+    """Judge the answer to a request whose headers are not what its body says (Streamable HTTP, "Server Validation").
+
+    That it is served at all breaches ``requirement``; that it is refused in another form, ``http.mismatch-has-body``.
+
+    Args:
+        what: the request in words, such as ``a tasks/get without Mcp-Method``.
+        codes: of the error; more than one where the request cannot but break two rules.
+    """
+    form = f"HTTP 400 with error {' or '.join(map(str, codes))}"
+    session.check(
+        requirement,
+        not served(answer),
+        expected=form,
+        actual=answer.told,
+        message=f"{what} is served",
+        warning=warning,
+        aspect=aspect,
+    )
+    session.check(
+        "http.mismatch-has-body",
+        answer.status == 400 and answer.code in codes,
+        expected=form,
+        actual=answer.told,
+        message=f"{what} is refused, but not with {form}",
+        warning=warning,
+        aspect="form",
+    )
+
+
+async def check_untouched(session: ProbeSession, requirement: str, task: ProbeTask, what: str) -> None:
+    """Judge that a refused request has not cancelled a task that was at work."""
+    shown = await session.get(task)
+    status = shown.get("status")
+    # Where tasks move by themselves only a cancellation can be charged to the request.
+    ended = status in names.TERMINAL_STATUSES if session.profile.settles else status == "cancelled"
+    session.check(
+        requirement,
+        not ended,
+        expected="the task goes on",
+        actual=f"status {status}",
+        message=f"{what} is refused and has its effect all the same: the task is {status}",
+        aspect="effect",
+    )
