@@ -33,7 +33,7 @@ _VERDICTS = {
 def _main(
     context: typer.Context,
     coverage: Annotated[
-        bool, typer.Option("--coverage", help="Which requirements on a store have a fault that proves their check.")
+        bool, typer.Option("--coverage", help="Which requirements have a fault that proves their check.")
     ] = False,
     json_: _JSON = False,
 ) -> None:
@@ -43,15 +43,16 @@ def _main(
         typer.echo(context.get_help())
         raise typer.Exit(2)
     from mcptasks.conformance.cli.output import console, say
-    from mcptasks.conformance.coverage import store_coverage
+    from mcptasks.conformance.coverage import server_coverage, store_coverage
     from mcptasks.reports.json_text import json_text
 
-    found = store_coverage()
+    found = [store_coverage(), server_coverage()]
     if json_:
-        say(console(), json_text(found.to_json(), indent=1))
+        say(console(), json_text({item.kind: item.to_json() for item in found}, indent=1))
     else:
-        _show_coverage(console(), found)
-    raise typer.Exit(1 if found.missing else 0)
+        for item in found:
+            _show_coverage(console(), item)
+    raise typer.Exit(1 if any(item.missing for item in found) else 0)
 
 
 @app.command("list")
@@ -164,7 +165,7 @@ def _show(out: Console, requirement: Requirement) -> None:
 def _show_coverage(out: Console, found: Coverage) -> None:
     from mcptasks.conformance.cli.output import say, table
 
-    say(out, f"requirements on a store, revision {found.revision}: {found.total}", "bold")
+    say(out, f"requirements on a {found.kind}, revision {found.revision}: {found.total}", "bold")
     say(out, f"  implemented  {len(found.implemented):>3}  a planted fault proves the check")
     say(out, f"  excluded     {len(found.excluded):>3}  nothing could prove it, for the reason given")
     say(out, f"  missing      {len(found.missing):>3}")
@@ -177,3 +178,15 @@ def _show_coverage(out: Console, found: Coverage) -> None:
         say(out, "missing", "bold red")
         for name in found.missing:
             say(out, f"  {name}")
+    if found.kind == "server":
+        say(out)
+        say(out, "implemented", "bold")
+        rows = ((f"  {name}", _proof(found, name)) for name in found.implemented)
+        table(out, rows, ("cyan", None))
+    say(out)
+
+
+def _proof(found: Coverage, name: str) -> str:
+    accepted = found.variants.get(name, ())
+    text = f"finds {', '.join(found.implemented[name])}"
+    return f"{text}; accepts {', '.join(accepted)}" if accepted else text
