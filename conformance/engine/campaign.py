@@ -42,6 +42,9 @@ _SAMPLE: Final = 200
 _MISSED_LIMIT: Final = 3
 _PATH: Final = tuple(sys.path)
 
+_BEYOND: Final = 4
+"""Deviations in one sequence, each behind the last, that are followed up."""
+
 _EXAMPLE: Final = 15
 """What an example of Hypothesis costs at least, in calls: one that ends at its first call takes as long as any."""
 
@@ -134,6 +137,8 @@ class Campaign:
         self._missed: Counter[str] = Counter()
         self._charged = 0
         """Calls charged to the budget for stores opened anew after a breach."""
+        self._refused: set[StoreOptions] = set()
+        """Keywords that the factory does not take, though it names them."""
         self._broken_off = 0
         """Sequences in a row that ended at a breach."""
         self._executed: dict[tuple[str, int], int] = {}
@@ -183,13 +188,18 @@ class Campaign:
 
     # --- phases ----------------------------------------------------------------------------
 
+    def _sample(self) -> int:
+        """How many ids are looked at: with a small budget too few for a judgement."""
+        calls = self._settings.budget.calls
+        return _SAMPLE if calls is None else max(1, min(_SAMPLE, calls // 5))
+
     async def _ids(self) -> None:
         """Create a sample of tasks and look at how well their ids can be guessed."""
         store = await self._source.open(StoreOptions())
         try:
             interpreter = self._interpreter(store)
             self._beat.sequence(0)
-            operations: list[Operation] = [Create(f"t{number}") for number in range(1, _SAMPLE + 1)]
+            operations: list[Operation] = [Create(f"t{number}") for number in range(1, self._sample() + 1)]
             with self._watchdog.over(interpreter):
                 breach = await interpreter.run(operations)
             self.examples += 1
@@ -197,6 +207,8 @@ class Campaign:
                 if breach.hangs and not breach.index:
                     raise TargetUnusableError(f"{self._source.name}: creating a first task does not end")
                 await self._breached(operations, breach, StoreOptions(), [])
+                return
+            if len(operations) < _SAMPLE:
                 return
             requirement = "store.create.id-unguessable"
             self.automaton.exercised[requirement] += 1
@@ -238,6 +250,8 @@ class Campaign:
 
             ran = await self._batches(words(), lambda _: alphabet.options, failed)
             if self._stopped:
+                return
+            if alphabet.options in self._refused:
                 return
             self._executed[(alphabet.name, depth)] = ran
             self._bound(alphabet, depth, len(failed))
@@ -348,7 +362,10 @@ class Campaign:
                     if store is not None:
                         await store.close()
                     self._beat.spell(None)
-                    store = await self._source.open(options)
+                    interpreter = None
+                    store = await self._opened(options)
+                    if store is None:
+                        continue
                     interpreter = self._interpreter(store)
                     history, opened_with = [], options
                 self._beat.sequence(number)
@@ -359,6 +376,8 @@ class Campaign:
                     if failed is not None:
                         failed.add(label)
                     await self._breached(operations, breach, options, history)
+                    if breach.soft:
+                        await self._beyond(operations, options)
                     interpreter = None  # past a breach nothing is known of this store
                     self._charged += _RENEWAL
                     self._broken_off += 1
@@ -377,6 +396,34 @@ class Campaign:
             if store is not None:
                 await store.close()
         return ran
+
+    async def _opened(self, options: StoreOptions) -> OpenStore | None:
+        """A store, or ``None`` where the factory refuses these keywords though it works without them."""
+        if options in self._refused:
+            return None
+        try:
+            return await self._source.open(options)
+        except TargetUnusableError as error:
+            if options == StoreOptions():
+                raise
+            self._refused.add(options)
+            message = f"the factory refuses {options.words}: {error}; the run goes on without such stores"
+            self._emit({"kind": "note", "level": "warning", "message": message})
+            return None
+
+    async def _beyond(self, operations: Sequence[Operation], options: StoreOptions) -> None:
+        """What the sequence shows behind a deviation that need not have ended it and is known now."""
+        for _ in range(_BEYOND):
+            if self._stopped:
+                return
+            breach = await replay_once(
+                self._source, operations, options, known=self.known, settle=self._settings.settle, beat=self._beat,
+                watchdog=self._watchdog,
+            )  # fmt: skip
+            self._beat.spell(None)
+            if breach is None or breach.fingerprint in self.known:
+                return
+            await self._breached(operations, breach, options, [])
 
     def _give_up(self) -> None:
         """Every sequence ends at a known deviation: nothing more is to be learned behind it."""

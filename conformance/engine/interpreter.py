@@ -380,14 +380,15 @@ class Interpreter:
             self._wrong_answer(task, step, answer, value)
         else:
             edge.count += 1
-            if edge.warn is not None and answer == "raise":
-                self._warn_answer(task, step, edge.warn)
             task.node = edge.target
         task.cause = step.cause
         if self.store.clock is not None and step.transition:
             task.moved_at = self.store.clock.now
         if self.ledger.listeners:
             self.ledger.after_call(step.cause.name)
+        if edge is not None and edge.warn is not None and answer == "raise":
+            # After the events: an event that must not be is worse than the exception that it made.
+            self._warn_answer(task, step, edge.warn)
         return step
 
     def _wrong_answer(self, task: TrackedTask, step: Step, answer: str, value: Any) -> None:

@@ -113,7 +113,7 @@ class Investigator:
         """The sequence with the read that shows what it is blamed for: a replay must show the same."""
         again = await self._replay(shrunk, options)
         if again is not None and again.fingerprint == found.fingerprint:
-            return shrunk, found
+            return shrunk, again
         expanded = with_reads(shrunk[: found.index + 1])
         earlier = await self._replay(expanded, options)
         if earlier is None or earlier.fingerprint != found.fingerprint:

@@ -26,6 +26,7 @@ from mcptasks.conformance.engine.expand import with_reads
 from mcptasks.conformance.engine.interpreter import Interpreter
 from mcptasks.conformance.engine.plan import Features, Plan
 from mcptasks.conformance.engine.watchdog import Watchdog
+from mcptasks.conformance.errors import TargetUnusableError
 from mcptasks.conformance.model.automaton import Automaton
 from mcptasks.conformance.targets.store import StoreOptions, StoreSource
 from mcptasks.strategies.arbitrary import keys, payloads
@@ -167,7 +168,13 @@ class TaskStoreMachine(RuleBasedStateMachine):
         return self._loop.run_until_complete(coroutine)
 
     async def _open(self) -> None:
-        self._store = await self._source.open(self.options)
+        try:
+            self._store = await self._source.open(self.options)
+        except TargetUnusableError:
+            if self.options == StoreOptions():
+                raise
+            self.options = StoreOptions()  # a factory may refuse some ttl
+            self._store = await self._source.open(self.options)
         self._interpreter = self._make(self._store)
         if self._watchdog is None:
             self._watchdog = Watchdog(self._interpreter.beat, self.timeout)

@@ -65,6 +65,13 @@ _LISTENER_WEIGHTS: Final[dict[str, float]] = {
     "create": 0.5,
     "cancel": 0.3,
 }
+_ROUND_WEIGHTS: Final[dict[str, float]] = {
+    "get": 1.0,
+    "set_input": 5.0,
+    "resolve": 6.0,
+    "complete": 0.2,
+    "cancel": 0.2,
+}
 _INPUT: Final = frozenset({"set_input", "resolve", "subscribe", "unsubscribe"})
 _LISTENER_KINDS: Final[tuple[ListenerKind, ...]] = ("plain", "plain", "getting", "raising")
 
@@ -131,6 +138,9 @@ class _Maker:
         self._on_listeners = with_input and "subscribe" not in left_out and random.random() < 0.2
         if self._on_listeners:
             weights = dict(_LISTENER_WEIGHTS)
+        elif with_input and random.random() < 0.15:
+            # Several rounds of questions on one task.
+            weights = dict(_ROUND_WEIGHTS)
         self._names = list(weights)
         self._weights = [weight * random.choice((0.3, 1.0, 1.0, 3.0)) for weight in weights.values()]
         self._makers: dict[str, Callable[[], Operation | None]] = {

@@ -132,10 +132,12 @@ class TimeJudge:
         if created is not task.created_raw and not _same(created, task.created_raw):
             self._created_again(task, created, cause)
         updated = record.last_updated_at
+        # Only a single call since the last read can be told to have moved it, or not.
+        alone = task.seen is not None and run.changes - task.seen_at == 1
         if task.update_unknown:
             return  # reported at its creation
         if updated is task.updated_raw or _same(updated, task.updated_raw):
-            if cause.state in TERMINAL and cause.row not in _PSEUDO:
+            if alone and cause.state in TERMINAL and cause.row not in _PSEUDO:
                 run.automaton.choices[("store.time.noop-keeps-updated", "keeps it")] += 1
             elif (
                 clock is not None
@@ -152,7 +154,7 @@ class TimeJudge:
         except Garbage as error:
             self._bad_update(task, cause, f"last_updated_at {error}")
             return
-        if cause.state in TERMINAL and cause.row not in _PSEUDO and now != task.updated:
+        if alone and cause.state in TERMINAL and cause.row not in _PSEUDO and now != task.updated:
             run.automaton.choices[("store.time.noop-keeps-updated", "moves it")] += 1
         if cause.row in ("reread", "clock") and now != task.updated and task.updated is not None:
             self._moved_by_reading(task, now)

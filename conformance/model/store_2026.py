@@ -102,9 +102,10 @@ def _resolve_live(state: TaskState, call: Call) -> list[Successor]:
         out.append(Successor("raise", state, ("store.resolve.empty-map", "raises")))
     elif call.may_raise:
         out.extend([Successor("raise", item.state, ("store.event.handler-error", "propagates")) for item in out])
+        # Where nothing matched no listener need have been called, and nothing was swallowed.
         out = [
             item
-            if item.answer == "raise" or item.choice
+            if item.answer == "raise" or item.choice or not matched
             else item._replace(choice=("store.event.handler-error", "swallowed"))
             for item in out
         ]

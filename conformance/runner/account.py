@@ -115,6 +115,7 @@ class Account:
             self.features = Features(**message["features"])
             self.learned.reasons = message["reasons"]
             self.learned.not_applicable = message["not_applicable"]
+            self.learned.opened = True
             told = message.get("offered")
             self.learned.offered = offered(self.features) if told is None else frozenset(told)
             self._info = replace(self._info, options={**self._info.options, **message.get("options", {})})

@@ -30,6 +30,8 @@ class Learned:
     repeated: Counter[str] = field(default_factory=Counter)
     operations: int = 0
     examples: int = 0
+    opened: bool = False
+    """Whether the target was opened, so that what it offers is known."""
     offered: frozenset[Need] = frozenset()
     reasons: Mapping[str, str] = field(default_factory=dict)
     """For a need that is not offered: why."""
@@ -97,7 +99,7 @@ def results(
                 RequirementResult(requirement.id, requirement.level, verdict, max(exercised, len(found)), reason + more)
             )
             continue
-        why = _inapplicable(requirement, learned)
+        why = _inapplicable(requirement, learned) if learned.opened else None
         if why is not None:
             out.append(RequirementResult(requirement.id, requirement.level, "not_applicable", 0, why))
         elif exercised and (unproved := _unproved(requirement.id, learned)) is not None:
@@ -107,5 +109,7 @@ def results(
         else:
             later = next((_LATER[need] for need in requirement.missing(learned.offered) if need in _LATER), None)
             reason = later or "no operation of this run put it at risk"
+            if not learned.opened:
+                reason = "the target could not be used"
             out.append(RequirementResult(requirement.id, requirement.level, "not_exercised", 0, reason))
     return out

@@ -124,6 +124,8 @@ def read_record(raw: object) -> Record:
         record = Record._make(_slow(raw, _MEMBERS))
     except BaseException as error:
         raise Garbage(f"reading a record raises {describe_error(error)}") from error
+    if raw is None:
+        raise Garbage("None is no record")
     if record.task_id is MISSING or record.status is MISSING:
         raise Garbage(
             f"{text_of(raw, 80)} is no record: it has no {'task_id' if record.task_id is MISSING else 'status'}"

@@ -47,6 +47,16 @@ class StoreOptions:
     """Pass ``default_ttl_ms``."""
     default_ttl_ms: int | None = None
 
+    @property
+    def words(self) -> str:
+        """The keywords as they are passed: ``default_ttl_ms=0 and clock``."""
+        parts = []
+        if self.ttl:
+            parts.append(f"default_ttl_ms={self.default_ttl_ms}")
+        if self.clock:
+            parts.append("clock")
+        return " and ".join(parts) or "no keywords"
+
     def to_json(self) -> dict[str, JSON]:
         """The form that findings and replay files carry."""
         out: dict[str, JSON] = {}
@@ -235,11 +245,7 @@ class StoreSource:
         if options.ttl and "default_ttl_ms" in self.accepts:
             keywords["default_ttl_ms"] = options.default_ttl_ms
         stack = AsyncExitStack()
-        if (
-            "location" in self.accepts
-            and "location" not in keywords
-            and getattr(self.factory, "location_required", False)
-        ):
+        if "location" not in keywords and self._needs_location:
             folder = tempfile.mkdtemp(prefix="mcptasks-")
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             keywords["location"] = folder
