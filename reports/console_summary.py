@@ -26,6 +26,10 @@ _STYLES: Final = {
 _SHOWN_STEPS = 30
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def summary_lines(report: RunReport, report_dir: Path | None) -> list[Line]:
     """The summary of ``report``; ``report_dir`` is named as where to read on."""
     lines: list[Line] = []
@@ -56,7 +60,12 @@ def _target(target: TargetReport) -> list[Line]:
             (f"  {visible(target.reason, LONG)}", ""),
         ],
         _counts(target),
-        [(f"  {target.operations:,} operations in {target.examples:,} sequences, {target.seconds:.1f} s", "dim")],
+        [
+            (
+                f"  {_count(target.operations, 'operation')} in {_count(target.examples, 'sequence')}, {target.seconds:.1f} s",
+                "dim",
+            )
+        ],
     ]
     lines += [[("  ", ""), (bound.statement, "")] for bound in target.bounds]
     lines += [[("  baseline: ", "red"), (problem, "")] for problem in target.baseline_problems]

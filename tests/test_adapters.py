@@ -180,7 +180,7 @@ def test_async_factories_and_context_managers_are_followed() -> None:
 def test_the_mcp_adapter_makes_the_sdks_calls_in_the_sdks_order(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
 
-    class Refused(Exception):  # noqa: N818 - stands for the SDK's McpError
+    class Refused(Exception):
         def __init__(self, code: int) -> None:
             self.error = types.SimpleNamespace(code=code)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from mcptasks.fixtures.stores import InputResponse, MemoryTaskStore, SqliteTaskStore, TaskRecord, ThreadSafeTaskStore
 
 STORES = [MemoryTaskStore, ThreadSafeTaskStore, SqliteTaskStore]

@@ -21,6 +21,7 @@ class SuiteClock:
         self._latest = start
 
     def __call__(self) -> datetime:
+        """The current injected time, as a store asks for it."""
         return self._now
 
     @property
