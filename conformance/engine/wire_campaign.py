@@ -24,6 +24,7 @@ from mcptasks.conformance.probes.phase import applicable, replay_probe, run_prob
 from mcptasks.conformance.probes.probe import Probe as ProbeEntry
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.conformance.wire.problems import RequestsSpentError
+from mcptasks.conformance.wire.transcript import Transcript
 from mcptasks.strategies.json_values import JSON
 from mcptasks.strategies.operations import Create, Get, Operation, Probe
 
@@ -204,9 +205,14 @@ class WireCampaign(Campaign):
         self.automaton.exercised["tasks.sec.entropy"] += 1
         reason = weakness(ids)
         if reason is not None:
+            sent = Transcript(self._server.url, self._server.spec.sent_headers)
+            for made in operations[:6:2]:  # a few of them show what ids look like
+                params = self._introduction.profile.opening(made.as_, [made]) if isinstance(made, Create) else {}
+                sent.add("tools/call", params, None, "task")
             found = Breach(
                 "tasks.sec.entropy", "create", "create", "absent", "identity", f"task ids can be guessed: {reason}",
                 "ids with at least 64 bits that cannot be told from earlier ones", reason, 2, soft=True,
+                curl=sent.commands({}),
             )  # fmt: skip
             if found.fingerprint not in self.known:
                 self.known.add(found.fingerprint)
