@@ -12,7 +12,14 @@ from wire_campaigns import campaign, findings
 from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.probes import ALL, cap, core, jsonrpc, methods
 from mcptasks.conformance.probes import Probe as ProbeEntry
-from mcptasks.fixtures.gallery import Fault, Variant, server_cap_faults, server_rpc_faults
+from mcptasks.fixtures.gallery import (
+    Fault,
+    Variant,
+    server_cap_faults,
+    server_meta_faults,
+    server_rpc_faults,
+    server_rpc_variants,
+)
 from mcptasks.fixtures.gallery.server_base import start_entry
 from mcptasks.fixtures.server import HarnessOptions, start_server
 from mcptasks.fixtures.stores.memory import MemoryTaskStore
@@ -20,8 +27,9 @@ from mcptasks.strategies.operations import Probe
 
 GROUPS = (cap.GROUP, core.GROUP, methods.GROUP, jsonrpc.GROUP)
 OWN = {item.name for group in GROUPS for item in group.probes}
-FAULTS = [*server_cap_faults.GROUP.faults, *server_rpc_faults.GROUP.faults]
-VARIANTS = [*server_cap_faults.GROUP.variants, *server_rpc_faults.GROUP.variants]
+GALLERY = (server_cap_faults.GROUP, server_meta_faults.GROUP, server_rpc_faults.GROUP, server_rpc_variants.GROUP)
+FAULTS = [entry for group in GALLERY for entry in group.faults]
+VARIANTS = [entry for group in GALLERY for entry in group.variants]
 
 
 def own(item: ProbeEntry) -> bool:
