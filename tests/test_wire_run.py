@@ -200,7 +200,7 @@ def test_a_server_that_dies_after_a_finding_is_nonconformant() -> None:
     def spoil(told: dict[str, Any]) -> dict[str, Any]:
         return {**told, "ttlMs": "long"} if "taskId" in told else told
 
-    run, _ = dying(600, spoil)
+    run, _ = dying(1200, spoil)
     assert run.code == 1
     assert run.verdicts["tasks.shape.ttlms"] == "fail"
     assert "closed the connection" in run.finished.reason

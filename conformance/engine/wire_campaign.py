@@ -34,8 +34,10 @@ _HYPOTHESIS_REQUESTS: Final = 250
 _PROOF_REQUESTS: Final = 1500
 """Requests that confirming and shrinking one finding may take."""
 _PROBES_SHARE: Final = 0.5
-"""Share of the budget above which no further probe is begun."""
+"""Share of a budget of time above which no further probe is begun; of requests they take at most as many again."""
 _PATIENCE: Final = 2.0
+_BEYOND: Final = 4
+"""Deviations behind one another in one sequence that are followed up."""
 _BRIEF: Final = 0.15
 """Seconds that shrinking waits for an effect that a whole deadline has shown not to come."""
 
@@ -146,10 +148,19 @@ class WireCampaign(Campaign):
         """Run every probe that the server can be asked."""
         self._driver = "probe"
         probes = list(applicable(self._server))
+        begun = self._beat.words[0]
+        try:
+            await self._run_probes(probes)
+        finally:
+            # They are the same few hundred requests in every run: a budget of requests is for what follows.
+            self._charged -= self._beat.words[0] - begun
+
+    async def _run_probes(self, probes: Sequence[ProbeEntry]) -> None:
+        share = 1.0 if self._settings.budget.seconds is None else _PROBES_SHARE
         for number, probe in enumerate(probes):
             if self._stopped:
                 return
-            if self._meter.spent >= _PROBES_SHARE:
+            if self._meter.spent >= share:
                 self._note("info", f"the budget is too small for {len(probes) - number} of {len(probes)} probes")
                 return
             self._beat.sequence(number)
@@ -240,6 +251,23 @@ class WireCampaign(Campaign):
         return interpreter
 
     # --- breaches --------------------------------------------------------------------------
+
+    async def _beyond(self, operations: Sequence[Operation], options: StoreOptions) -> None:
+        """What the sequence shows behind a deviation that need not have ended it and is known now."""
+        counts = self._server.opened.client.exercised
+        for _ in range(_BEYOND):
+            if self._stopped:
+                return
+            try:
+                self._replays.exercised = Counter()  # the sequence was counted when it was run
+                breach = await replay_on_server(
+                    self._server, operations, known=self.known, beat=self._beat, automaton=self._replays
+                )
+            finally:
+                self._server.opened.client.exercised = counts
+            if breach is None or breach.fingerprint in self.known:
+                return
+            await self._breached(operations, breach, options, [])
 
     def _replayer(self, breach: Breach) -> Any:
         # Tasks that move by themselves are waited for, and a shorter sequence may wait for what never comes.

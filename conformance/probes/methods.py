@@ -11,6 +11,7 @@ from mcptasks.conformance.probes.probe import ProbeGroup
 from mcptasks.conformance.probes.raw import RawAnswer
 from mcptasks.conformance.probes.session import ProbeSession, ProbeSkipped
 from mcptasks.conformance.probes.states import stranger_of
+from mcptasks.conformance.wire import header_values
 from mcptasks.conformance.wire.names import HEADER_NAME, METHOD_NOT_FOUND
 from mcptasks.strategies.json_values import JSON, text_of
 
@@ -25,7 +26,7 @@ _READS: Final = ("server/discover", "tools/list", "prompts/list", "resources/lis
 
 
 async def _gone(session: ProbeSession, requirement: str, method: str, params: dict[str, JSON], name: str) -> None:
-    headers = {HEADER_NAME: name} if name else {}
+    headers = {HEADER_NAME: header_values.encode(name)} if name else {}
     answer = await session.raw(session.message(method, params), headers=headers)
     session.check(
         requirement,
