@@ -213,8 +213,12 @@ def test_a_finding_is_short_and_comes_with_commands() -> None:
         run = Run(ServerSpec(server.url), 900)
         assert run.code == 1
         finding = next(item for item in run.findings if item.requirement == "tasks.status.terminal-final")
-        assert [item["op"] for item in finding.operations] == ["create", "fail", "complete", "get"]
-        assert len(finding.curl) == 4
+        # A read in between may be what makes the replay name the same requirement.
+        names = [item["op"] for item in finding.operations]
+        assert [name for name in names[:-1] if name != "get"] == ["create", "fail", "complete"]
+        assert names[-1] == "get"
+        assert len(names) <= 5
+        assert len(finding.curl) == len(names)
         assert "'\"$T1\"'" in finding.curl[-1]
         script = "\n".join(finding.curl)
         done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=20, check=True)

@@ -112,7 +112,7 @@ class Investigator:
     ) -> tuple[list[Operation], Breach]:
         """The sequence with the read that shows what it is blamed for: a replay must show the same."""
         again = await self._replay(shrunk, options)
-        if again is not None and again.fingerprint == found.fingerprint:
+        if again is not None and again.requirement == found.requirement:
             return shrunk, again
         expanded = with_reads(shrunk[: found.index + 1])
         earlier = await self._replay(expanded, options)
