@@ -63,3 +63,126 @@ def test_every_server_fault_is_charged_to_what_the_catalogue_binds_servers_to() 
     for entry in [*FAULTS, *VARIANTS]:
         if entry.kind == "server":
             assert set(entry.requirements) <= bound, entry.name
+
+
+# --- store faults through a server ------------------------------------------------------------------
+
+DEADLY = {entry.name for entry in FAULTS if "store.misc.call-ends" in entry.requirements}
+"""They end or hang their process, which here is this one."""
+
+UNSEEN: dict[str, tuple[str, ...]] = {
+    "a wire carries copies, so nobody shares an object with a store": (
+        "bodies-are-shared-with-records",
+        "error-given-is-kept",
+        "pending-map-is-live",
+        "record-is-the-live-object",
+        "requests-given-are-kept",
+        "result-is-shared-with-records",
+    ),
+    "no listener of the suite's and no call that could be aborted": (
+        "abort-leaves-the-lock",
+        "abort-loses-the-task",
+        "abort-tears-a-completion",
+        "abort-tears-an-answer",
+        "event-before-the-update",
+        "event-for-an-absent-task",
+        "event-on-a-cancelled-task",
+        "event-on-a-failed-task-that-waited",
+        "event-on-complete",
+        "event-twice-for-an-unmatched-key",
+        "event-twice-for-the-second-listener",
+        "event-twice-when-all-is-answered",
+        "listener-error-removes-it",
+        "listener-error-undoes-the-answer",
+        "one-listener-at-a-time",
+        "only-the-first-listener-hears",
+        "third-listener-hears-nothing",
+        "unsubscribe-does-nothing",
+        "unsubscribe-removes-all",
+        "unsubscribe-removes-the-newest",
+    ),
+    "needs a clock or a ttl that the suite can set": (
+        "cancel-raises-after-expiry",
+        "ended-task-is-kept-a-minute",
+        "expired-task-flickers",
+        "expired-task-loses-its-result",
+        "expires-an-hour-early",
+        "get-raises-after-expiry",
+        "gone-task-can-be-cancelled",
+        "gone-task-comes-back-on-complete",
+        "gone-task-comes-back-on-set",
+        "no-ttl-means-an-hour",
+        "ttl-is-halved",
+        "ttl-is-text",
+        "ttl-taken-as-microseconds",
+        "waiting-task-is-abandoned",
+    ),
+    "lawful on the wire: cancelling is cooperative, a part of the answers may be refused, a server may refuse a task": (
+        "answered-request-stays",
+        "cancel-as-the-fourth-change-is-lost",
+        "cancel-fails-the-task",
+        "cancel-false-while-input-required",
+        "cancel-only-asks",
+        "create-refuses-third-live-task",
+        "large-result-is-refused",
+        "partial-answer-raises",
+        "second-cancel-returns-true",
+    ),
+    "the suite never asks for this over a wire: keys are unique, and nobody asks for nothing": (
+        "answered-key-comes-back-with-its-old-body",
+        "answered-key-ends-the-task",
+        "empty-answer-declines-one",
+        "empty-set-asks-something",
+        "empty-set-cancels",
+        "empty-set-clears",
+        "empty-set-goes-working",
+        "falsy-error-is-lost",
+        "falsy-result-is-lost",
+        "integers-become-doubles",
+        "integers-wrap-at-64-bits",
+        "no-event-for-a-key-of-before",
+        "result-contains-itself",
+        "same-key-blends-bodies",
+        "same-key-is-raised-and-dropped",
+    ),
+    "the harness shows no such thing: pending requests and raised errors of finished tasks, local times": (
+        "answer-empties-pending-of-an-ended-task",
+        "answer-raises-on-a-failed-task",
+        "complete-raises-on-an-ended-task",
+        "end-asks-for-an-acknowledgement",
+        "end-keeps-some-requests",
+        "fail-raises-on-a-completed-task",
+        "no-poll-interval",
+        "set-adds-to-a-completed-task",
+        "set-raises-on-a-failed-task",
+    ),
+    "the wire's rules on times are looser: any offset, a second of rounding, no rule on when lastUpdatedAt moves": (
+        "created-an-hour-ahead",
+        "get-counts-as-an-update",
+        "meta-is-removed",
+        "times-are-naive",
+        "updated-at-ignores-set",
+        "updated-at-never-moves",
+        "updated-before-created",
+    ),
+    "its first task cannot be told: the run is inconclusive": ("create-returns-bare-id", "id-is-empty"),
+}
+NOT_SEEN = {name for names in UNSEEN.values() for name in names}
+STORE_FAULTS = [
+    entry
+    for entry in FAULTS
+    if entry.kind == "store" and entry.revision == "2026-07-28" and entry.name not in NOT_SEEN | DEADLY
+]
+MANY = {"ids-repeat-after-256": 3000}
+"""Faults that show after many tasks."""
+
+
+@pytest.mark.parametrize("entry", sampled(STORE_FAULTS, 17), ids=name)
+def test_store_faults_that_the_wire_shows_are_found_there(entry: Fault) -> None:
+    with start_entry(entry) as server:
+        found = findings(campaign(server.url, MANY.get(entry.name, 1500), settle=0.1, probes=False))
+    assert found, entry.summary
+
+
+def test_every_fault_that_is_not_looked_for_is_in_the_gallery() -> None:
+    assert {entry.name for entry in FAULTS} >= NOT_SEEN

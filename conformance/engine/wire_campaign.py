@@ -26,7 +26,7 @@ from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.conformance.wire.problems import RequestsSpentError
 from mcptasks.conformance.wire.transcript import Transcript
 from mcptasks.strategies.json_values import JSON
-from mcptasks.strategies.operations import Create, Get, Operation, Probe
+from mcptasks.strategies.operations import Complete, Create, Get, Operation, Probe
 
 __all__ = ["WireCampaign", "replay_on_server"]
 
@@ -200,10 +200,15 @@ class WireCampaign(Campaign):
         interpreter = self._interpreter(await self._server.open())
         self._beat.sequence(0)
         operations: list[Operation] = []
-        for number in range(1, IDS + 1):
-            operations += [Create(f"t{number}"), Get(f"t{number}")]
         if self._introduction.profile.free:
-            operations = operations[: 2 * 10]  # each of these is at work until it is cancelled
+            for number in range(1, 11):  # each of these is at work until it is cancelled
+                operations += [Create(f"t{number}"), Get(f"t{number}")]
+        else:
+            for number in range(1, IDS + 1):
+                name = f"t{number}"
+                operations += [Create(name), Get(name), Complete(name, {"n": number})]
+            # The old ones must still be there, after a hundred others.
+            operations += [Get(f"t{number}") for number in (1, 2, 3, 50)]
         with self._watchdog.over(interpreter):
             breach = await interpreter.run(operations)
         self.examples += 1
@@ -217,9 +222,9 @@ class WireCampaign(Campaign):
         reason = weakness(ids)
         if reason is not None:
             sent = Transcript(self._server.url, self._server.spec.sent_headers)
-            for made in operations[:6:2]:  # a few of them show what ids look like
-                params = self._introduction.profile.opening(made.as_, [made]) if isinstance(made, Create) else {}
-                sent.add("tools/call", params, None, "task")
+            few = [item for item in operations if isinstance(item, Create)][:3]  # they show what ids look like
+            for made in few:
+                sent.add("tools/call", self._introduction.profile.opening(made.as_, [made]), None, "task")
             found = Breach(
                 "tasks.sec.entropy", "create", "create", "absent", "identity", f"task ids can be guessed: {reason}",
                 "ids with at least 64 bits that cannot be told from earlier ones", reason, 2, soft=True,
@@ -227,7 +232,7 @@ class WireCampaign(Campaign):
             )  # fmt: skip
             if found.fingerprint not in self.known:
                 self.known.add(found.fingerprint)
-                self._finding(Confirmed(found, operations[:6:2], StoreOptions(), "on a fresh store"))
+                self._finding(Confirmed(found, list(few), StoreOptions(), "on a fresh store"))
 
     async def _random(self, phase: Phase) -> None:
         if phase.number != FIXED:

@@ -14,7 +14,7 @@ from mcptasks.strategies.operations import Cancel, Complete, Create, Fail, Get, 
 
 __all__ = ["FIXED", "IDS", "WIRE_FEATURES", "WirePlan", "official_sequences"]
 
-IDS: Final = 60
+IDS: Final = 104
 """Tasks that are created at once, to look at their ids."""
 
 FIXED: Final = 1

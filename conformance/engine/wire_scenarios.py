@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from mcptasks.strategies.json_values import JSON
 from mcptasks.strategies.operations import Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
+from mcptasks.strategies.payloads import KEYS, nested
 
 __all__ = ["control_scenarios"]
 
@@ -76,8 +77,26 @@ def _questions() -> list[Sequence]:
         [Create(), _ask("a"), _tell("never-asked", "a"), Get(), _tell("a", at=1), Get(), Complete("t1", True), Get()],
         [Create(), _tell("a"), Get(), Resolve("t1", {}), Get(), _ask("a"), Get(), Resolve("t1", {}), Get(), _tell("a")],
         [Create(), _ask("a"), _tell("a"), _tell("a", at=1), Get(), Fail("t1", _error(1)), Get()],
+        [Create(), _ask("a", "b"), _tell("a"), Get(), Complete("t1", _result(1)), Get()],
+        [Create(), _ask("a", "b"), _tell("b"), Fail("t1", _error(1)), Get()],
+        [Create(), _ask("a"), _tell("a"), Get(), _ask("b"), Get(), Cancel(), Get(), _tell("b"), Get()],
+        [Create(), _ask("a"), _tell("a"), _ask("b"), Get(), _tell("a", at=1), Get(), _tell("b"), Get(), Cancel(), Get()],
         [Create(), _ask("a"), *[Get()] * 4, _tell("a"), *[Get()] * 4, Complete("t1", _result(1)), *[Get()] * 4],
     ]  # fmt: skip
+
+
+def _names() -> list[Sequence]:
+    """Keys that are easily taken for each other: asked together, and answered by the other's name."""
+    out: list[Sequence] = []
+    for group in KEYS:
+        if len(group[0]) > 100:
+            continue
+        first, second = group[0], group[1]
+        out.append([Create(), _ask(first, second), Get(), _tell(second), Get(), _tell(first), Get()])
+        out.append(
+            [Create(), _ask(second), _tell(first), Get(), _tell(first[:1] or "x", at=1), Get(), _tell(second), Get()]
+        )
+    return out
 
 
 def _kinds() -> list[Sequence]:
@@ -101,7 +120,15 @@ def _kinds() -> list[Sequence]:
                 "maxTokens": 20,
             },
         },
-        "roots": {"method": "roots/list"},
+        "roots": {"method": "roots/list", "params": {}},
+        "large": {
+            "method": "sampling/createMessage",
+            "params": {
+                "messages": [{"role": "user", "content": {"type": "text", "text": "Again."}}] * 2,
+                "maxTokens": 3_000_000_000,
+                "metadata": {},
+            },
+        },
     }
     answers = {key: {"answer": key} for key in requests}
     return [
@@ -118,20 +145,32 @@ def _payloads() -> list[Sequence]:
         "nothing": None,
         "empty": [{}, [], "", False, 0],
         "names": {"": 1, " ": 2, "a.b": 3, "__proto__": 4},
-        "deep": [[[[[[[[[[1]]]]]]]]]],
+        "digits": ["0", "42", "1.0", "true", "null"],
+        "blanks": [" a ", "\ta\n"],
+        "same": [1, 1, "x", "x", {}, {}],
+        "deep": nested(45, 1),
+        "objects": nested(40, "x", objects=True),
+        "_meta": {"own": 1},
     }
     failed = {"content": [{"type": "text", "text": "it failed"}], "isError": True}
-    big = {"content": [{"type": "text", "text": "x" * 20_000}]}
+    big = {"content": [{"type": "text", "text": f"{'x' * 20_000} end"}]}
+    huge = {"content": [{"type": "text", "text": f"{'y' * 70_000} end"}]}
     results: tuple[dict[str, JSON], ...] = (
         {"content": [], "structuredContent": hard},
         failed,
         {"content": [{"type": "text", "text": "a"}, {"type": "image", "data": "AAAA", "mimeType": "image/png"}]},
         big,
+        huge,
     )
     out: list[Sequence] = [[Create(), Complete("t1", result), Get(), Get()] for result in results]
     out += [
         [Create(), Fail("t1", {"code": code, "message": message, "data": data}), Get(), Get()]
-        for code, message, data in ((-32603, "internal", hard), (1, "\u00e9", None), (404, "none", [1, 2]))
+        for code, message, data in (
+            (-32603, "internal", hard),
+            (1, " \u00e9 ", None),
+            (404, "none", [1, 2]),
+            (405, f"{'z' * 2000} end", {"text": " a " * 1000}),
+        )
     ]
     return out
 
@@ -151,6 +190,7 @@ def _several() -> list[Sequence]:
         [*both, _tell("a"), Get("t2"), Get(), _tell("a", task="t2", at=1), Get(), Get("t2"),
          Complete("t1", _result(1)), Get("t2"), Complete("t2", _result(2)), Get(), Get("t2")],
         [*both, Cancel(), Get("t2"), _tell("a", task="t2", at=1), Get("t2"), Complete("t2", _result(2)), Get("t2"), Get()],
+        [Create(), Create("t2"), Create("t3"), _ask("a"), Get(), Fail("t3", _error(3)), Get(), Complete("t2", True), Get()],
         [Create(), Create("t2"), Create("t3"), Cancel("t2"), Get(), Get("t3"), Fail("t3", _error(3)), Get(), Get("t3"),
          Complete("t1", _result(1)), Get("t3"), Get("t2"), Get()],
         [Create(), Complete("t1", _result(1)), Create("t2"), Complete("t2", _result(2)), Get(), Create("t3"),
@@ -169,4 +209,4 @@ def _strangers() -> list[Sequence]:
 
 def control_scenarios() -> list[Sequence]:
     """All of them, for a server with the control tools."""
-    return [*_ends(), *_questions(), *_kinds(), *_payloads(), *_several(), *_strangers()]
+    return [*_ends(), *_questions(), *_names(), *_kinds(), *_payloads(), *_several(), *_strangers()]
