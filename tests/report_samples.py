@@ -30,7 +30,9 @@ HOSTILE = (
     "\ud800 \u200b\ufeff\u2028\r\n::error::x\n  ::add-mask::a\n##[error]x ##vso[task.setvariable]y\n# head\n- item | cell [bold]b[/bold] {{ x }} {% y %} "
     "''' \"\"\" \\ \\N{x} @someone #12 https://example.org www.example.org $x$ &amp; *b* é 漢 😀 \ufffe"
 )
-STORE = TargetInfo("store", "shop/tasks.py:Store", "2026-07-28", {"store": "shop/tasks.py:Store", "store_args": {"n": 1}})
+STORE = TargetInfo(
+    "store", "shop/tasks.py:Store", "2026-07-28", {"store": "shop/tasks.py:Store", "store_args": {"n": 1}}
+)
 HEADER = RunStarted("1.2.3", "0.9", 7, "operations", "2026-08-01T10:00:00Z", command=["mcptasks", "run"])
 OPERATIONS: list[dict[str, Any]] = [
     {"op": "create", "as": "t1"},

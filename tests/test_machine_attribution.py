@@ -23,4 +23,5 @@ def test_one_fault_has_one_name(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "test_state_machine")
     result.assert_outcomes(failed=1)
     told = [line for line in result.outlines if line.startswith("id:")]
-    assert told == ["id:       store.completed.terminal-noop/complete/cancelled/status"]
+    # Hypothesis may tell a failure twice, when it replays it.
+    assert set(told) == {"id:       store.completed.terminal-noop/complete/cancelled/status"}

@@ -191,7 +191,7 @@ class Campaign:
     def _sample(self) -> int:
         """How many ids are looked at: with a small budget too few for a judgement."""
         calls = self._settings.budget.calls
-        return _SAMPLE if calls is None else max(1, min(_SAMPLE, calls // 5))
+        return _SAMPLE if calls is None else max(1, min(_SAMPLE, calls // 2))
 
     async def _ids(self) -> None:
         """Create a sample of tasks and look at how well their ids can be guessed."""
@@ -208,7 +208,7 @@ class Campaign:
                     raise TargetUnusableError(f"{self._source.name}: creating a first task does not end")
                 await self._breached(operations, breach, StoreOptions(), [])
                 return
-            if len(operations) < _SAMPLE:
+            if len(operations) < _SAMPLE // 2:
                 return
             requirement = "store.create.id-unguessable"
             self.automaton.exercised[requirement] += 1
