@@ -35,7 +35,7 @@ def probed(entry: Fault) -> bool:
 
 
 SERVER_FAULTS = sampled([entry for entry in FAULTS if entry.kind == "server" and (SEEDS or not probed(entry))], 11)
-SERVER_VARIANTS = sampled([entry for entry in VARIANTS if entry.kind == "server"], 5)
+SERVER_VARIANTS = sampled([entry for entry in VARIANTS if entry.kind == "server"], 8)
 
 
 @pytest.mark.parametrize("entry", SERVER_FAULTS, ids=name)
@@ -177,7 +177,7 @@ MANY = {"ids-repeat-after-256": 3000}
 """Faults that show after many tasks."""
 
 
-@pytest.mark.parametrize("entry", sampled(STORE_FAULTS, 17), ids=name)
+@pytest.mark.parametrize("entry", sampled(STORE_FAULTS, 30), ids=name)
 def test_store_faults_that_the_wire_shows_are_found_there(entry: Fault) -> None:
     with start_entry(entry) as server:
         found = findings(campaign(server.url, MANY.get(entry.name, 1500), settle=0.1, probes=False))
