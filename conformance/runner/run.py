@@ -40,10 +40,10 @@ class Target:
 EMBEDDED: Final = (
     Target(StoreSpec("mcptasks.fixtures.stores.memory:MemoryTaskStore"), "reference: memory (async)"),
     Target(
-        StoreSpec("mcptasks.fixtures.stores.threadsafe:ThreadSafeTaskStore"), "reference: memory (plain def)", 200_000
+        StoreSpec("mcptasks.fixtures.stores.threadsafe:ThreadSafeTaskStore"), "reference: memory (plain def)", 80_000
     ),
-    Target(StoreSpec("mcptasks.fixtures.stores.sqlite:SqliteTaskStore"), "reference: SQLite", 60_000),
-    Target(ServerSpec(serve="mcptasks.fixtures.stores.memory:MemoryTaskStore"), "reference: server", 2000),
+    Target(StoreSpec("mcptasks.fixtures.stores.sqlite:SqliteTaskStore"), "reference: SQLite", 25_000),
+    Target(ServerSpec(serve="mcptasks.fixtures.stores.memory:MemoryTaskStore"), "reference: server", 1000),
 )
 """What is checked when the user names no target."""
 
