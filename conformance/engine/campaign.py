@@ -191,7 +191,7 @@ class Campaign:
     def _sample(self) -> int:
         """How many ids are looked at: with a small budget too few for a judgement."""
         calls = self._settings.budget.calls
-        return _SAMPLE if calls is None else max(1, min(_SAMPLE, calls // 2))
+        return _SAMPLE if calls is None else max(1, min(_SAMPLE, calls // 5))
 
     async def _ids(self) -> None:
         """Create a sample of tasks and look at how well their ids can be guessed."""
