@@ -14,7 +14,6 @@ from typing import Final
 
 from mcptasks.conformance.engine.expand import closing_reads
 from mcptasks.conformance.targets.store import StoreOptions
-from mcptasks.strategies.json_values import Payload
 from mcptasks.strategies.operations import (
     Abort,
     AdvanceClock,
@@ -289,8 +288,3 @@ class _Maker:
         self._tasks = kept
         assert operation is not None
         return operation
-
-
-def payload_of(value: object) -> Payload:
-    """A payload of a plain value, for callers that build sequences by hand."""
-    return Payload.of(value)
