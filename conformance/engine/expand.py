@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from mcptasks.strategies.operations import (
     Abort,
@@ -19,7 +20,8 @@ from mcptasks.strategies.operations import (
 
 __all__ = ["closing_reads", "with_reads", "without_inner_reads"]
 
-_CALLS = (SetInput, Resolve, Cancel, Complete, Fail)
+_MANY_TASKS: Final = 24
+_CALLS: Final = (SetInput, Resolve, Cancel, Complete, Fail)
 
 
 def touched(operation: Operation) -> str | None:
@@ -52,10 +54,15 @@ def closing_reads(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def with_reads(operations: Sequence[Operation]) -> list[Operation]:
-    """The sequence with every task so far read after every call."""
+    """The sequence with its task read after every call, and every other one so far, too.
+
+    With more than two dozen tasks the others are read after every few calls only: the number of reads
+    would grow with the square of the length.
+    """
     out: list[Operation] = []
     names: dict[str, None] = {}
-    for operation in operations:
+    stride = 1 + len(task_names(operations)) // _MANY_TASKS
+    for number, operation in enumerate(operations):
         out.append(operation)
         task = touched(operation)
         if isinstance(operation, AdvanceClock):
@@ -68,7 +75,8 @@ def with_reads(operations: Sequence[Operation]) -> list[Operation]:
         names.pop(task, None)
         # Twice: the second shows what the first one did, if a read changes something.
         out += [Get(task), Get(task)]
-        out.extend(Get(name) for name in reversed(names))
+        if number % stride == 0:
+            out.extend(Get(name) for name in reversed(names))
         names[task] = None
     return out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.expand import closing_reads, with_reads, without_inner_reads
@@ -21,6 +21,9 @@ class Replay(Protocol):
     async def __call__(self, operations: Sequence[Operation], options: StoreOptions) -> Breach | None:
         """The breach that ended it, or ``None``."""
 
+
+_LONG: Final = 400
+"""Operations above which a sequence is not shrunk with all its reads."""
 
 Observe = Callable[[Sequence[Operation], StoreOptions], Awaitable[object]]
 
@@ -181,6 +184,9 @@ class Investigator:
         found = await self._replay(expanded, options)
         if found is None or not self._related(found, breach):
             return sequence, breach
+        if len(expanded) > _LONG:
+            # It is known now what to look for; thousands of reads would only have to be deleted again.
+            return sequence[: breach.index + 1], replace(found, index=breach.index)
         return expanded, found
 
     def _related(self, found: Breach, breach: Breach) -> bool:

@@ -186,12 +186,15 @@ class _Maker:
         out: list[Operation] = []
         names = [f"t{number}" for number in range(1, _LONG_TASKS + 1)]
         self._tasks = []
+        choices = ("set_input", "resolve", "complete", "fail", "cancel", "get")
+        # What a store keeps only so many of fills up where most tasks come to the same.
+        favourite = random.choice(choices)
         for name in names:
             self._tasks.append(name)
             out.append(Create(name))
             for _ in range(random.randrange(3)):
                 self._tasks, kept = [name] if random.random() < 0.6 else self._tasks, self._tasks
-                picked = random.choice(("set_input", "resolve", "complete", "fail", "cancel", "get"))
+                picked = favourite if random.random() < 0.5 else random.choice(choices)
                 if picked in _INPUT and not self._with_input:
                     picked = "complete"
                 operation = self._makers[picked]()

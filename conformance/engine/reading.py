@@ -49,12 +49,17 @@ class Reader(Caller):
             self._bad_read(task, cause, "return", f"raises {describe_error(self.error)}", None)  # type: ignore[arg-type]
         try:
             record = read_record(raw)
-            status = record.status
-            if type(status) is not str:
-                status = status_text(status)
         except Garbage as error:
             self._bad_read(task, cause, "identity", f"returns what is no record: {error}", None)
             return
+        status = record.status
+        if type(status) is not str:
+            try:
+                status = status_text(status)
+            except Garbage:
+                # Whatever wrote this is to blame as for any other wrong status.
+                self._wrong_read(task, node, cause, "status", record, f"{text_of(status, 40)} (not a string)")
+                return
         if (record.task_id if type(record.task_id) is str else plain_text(record.task_id)) != task.id:
             self._bad_read(
                 task, cause, "identity", f"returns a record whose task_id is {text_of(record.task_id, 60)}", record

@@ -7,8 +7,10 @@ test decides what counts as the same failure.  Everything is deterministic.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Final
 
 from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.expand import task_names, without_inner_reads
 from mcptasks.conformance.engine.renaming import renamed
 from mcptasks.strategies.json_values import JSON, Payload
 from mcptasks.strategies.operations import (
@@ -28,6 +30,8 @@ from mcptasks.strategies.operations import (
 )
 
 __all__ = ["Shrinker", "one_step_simpler", "shortest"]
+
+_LONG: Final = 40
 
 Test = Callable[[Sequence[Operation]], Awaitable[Breach | None]]
 """Runs a candidate; the breach if it still fails in the way that is looked for, else ``None``."""
@@ -51,6 +55,10 @@ class Shrinker:
         self._best = list(operations)
         self._breach = breach
         self._cut()
+        if len(self._best) > _LONG:
+            await self._try(without_inner_reads(self._best))
+        await self._delete_tasks()
+        await self._simplify_all()
         while self._left > 0:
             before = list(self._best)
             await self._delete_chunks()
@@ -78,6 +86,21 @@ class Shrinker:
         self._best, self._breach = candidate, breach
         self._cut()
         return True
+
+    async def _delete_tasks(self) -> None:
+        """Whole tasks at once, half of them first: what needs hundreds of tasks is out of reach of single deletions."""
+        size = len(task_names(self._best)) // 2
+        while size >= 1:
+            names = task_names(self._best)
+            for end in range(len(names), 0, -size):
+                group = set(names[max(0, end - size) : end])
+                await self._try([item for item in self._best if not group.intersection(task_names([item]))])
+            size //= 2
+
+    async def _simplify_all(self) -> None:
+        """Every payload of a long sequence at once: one after the other costs a run for each."""
+        if len(self._best) > _LONG:
+            await self._try([_simplest(operation) for operation in self._best])
 
     async def _delete_chunks(self) -> None:
         size = max(1, len(self._best) // 2)
@@ -136,6 +159,21 @@ class Shrinker:
             if candidate != self._best:
                 self._left = max(self._left, 1)
                 await self._try(candidate)
+
+
+def _simplest(operation: Operation) -> Operation:
+    """The operation with the simplest payloads."""
+    match operation:
+        case Complete(task, _):
+            return Complete(task, {"n": 1})
+        case Fail(task, _):
+            return Fail(task, {"n": 1})
+        case SetInput(task, requests):
+            return SetInput(task, [(key, Payload({"n": 1})) for key, _ in requests])
+        case Resolve(task, responses):
+            return Resolve(task, [(key, Payload({"n": 1})) for key, _ in responses])
+        case _:
+            return operation
 
 
 def _merged(first: Operation, second: Operation) -> Operation | None:

@@ -33,7 +33,7 @@ Once = Callable[[frozenset[str]], Message | None]
 
 _BY_SAMPLE: Final = "store.create.id-unguessable"
 """Judged over many ids: no sequence shows it, so the sample is drawn again."""
-_SAMPLE_CALLS: Final = 300
+_SAMPLE_CALLS: Final = 1000
 _DEVIATIONS: Final = 20
 """Deviations of one sequence after which it is not run on."""
 
