@@ -212,6 +212,7 @@ class Interpreter(Reader):
         step = task.node.steps.get(call)
         if step is None:
             step = self.automaton.step(task.node, call)
+            task.unjudged |= step.vast
         self.changes += 1
         if task.unjudged:
             return step

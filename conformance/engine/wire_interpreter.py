@@ -532,6 +532,7 @@ class WireInterpreter:
     def _conclude(self, task: WireTask, call: Call, answer: str, reply: Reply) -> None:
         before = task.node
         step = self.automaton.step(before, call)
+        task.unjudged |= step.vast
         self.changes.append(step.cause.name)
         if task.unjudged:
             return

@@ -32,8 +32,11 @@ __all__ = ["Automaton", "Cause", "Edge", "Model", "Node", "Step"]
 
 Choice = tuple[str, str]
 
-_NODE_LIMIT = 60_000
+_NODE_LIMIT: Final = 4_000
 """Nodes kept before the automaton starts anew: memory stays flat over any run."""
+
+_STATES_LIMIT: Final = 300
+"""Possible states of one task up to which it is judged: each open choice that no read settles doubles them."""
 
 
 class Cause:
@@ -67,7 +70,7 @@ class Edge:
 class Step:
     """A call on a node: the answers allowed, and the requirement that any other answer breaches."""
 
-    __slots__ = ("cause", "decided", "edges", "matched", "requirement", "transition")
+    __slots__ = ("cause", "decided", "edges", "matched", "requirement", "transition", "vast")
 
     def __init__(
         self,
@@ -88,6 +91,8 @@ class Step:
         """Whether there is an answer that would be wrong here."""
         self.transition = transition
         """Whether the status changes whatever the target chooses."""
+        self.vast: bool = any(len(edge.target.states) > _STATES_LIMIT for edge in edges.values())
+        """Whether so many states are possible from here that the task is no longer worth judging."""
 
 
 class Node:
@@ -211,7 +216,7 @@ class Automaton:
         raises = edges.get("raise")
         decided = call.name != "expire" and (call.name == "cancel" or raises is None or raises.warn is not None)
         requirement = "" if call.name == "expire" else self.model.blame(row, first.status, "return")
-        made = node.steps[call] = Step(
+        made = Step(
             cause,
             edges,
             requirement,
@@ -221,6 +226,8 @@ class Automaton:
             and all(state.status != first.status for edge in edges.values() for state, _ in edge.target.states),
         )
         self._steps.append(made)
+        if not made.vast:  # or it would be met again without a word
+            node.steps[call] = made
         return made
 
     def narrow(self, node: Node, fits: list[int]) -> Node:

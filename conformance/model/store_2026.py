@@ -73,9 +73,11 @@ def _set_live(state: TaskState, call: Call) -> list[Successor]:
         # A working task whose every new key was ignored was not asked anything; one that was already
         # asked stays so, also with nothing pending (an empty map that the store let through).
         status = INPUT_REQUIRED if frozen or state.status == INPUT_REQUIRED else WORKING
-        labels = sorted({label for _, _, label in combination if label})
-        choice = (requirement, labels[0]) if len(labels) == 1 else None
-        out.append(Successor("ok", state._replace(status=status, pending=frozen), choice))
+        labels = {label for _, _, label in combination if label} if combination else ()
+        choice = (requirement, next(iter(labels))) if len(labels) == 1 else None
+        # Built whole: _replace costs as much as everything else here, and this is the largest fan of all.
+        asked = TaskState(status, frozen, state.answered, state.payload, state.expired, state.due)
+        out.append(Successor("ok", asked, choice))
     if repeats:
         out.append(Successor("raise", state, (requirement, "raises")))
     return out
