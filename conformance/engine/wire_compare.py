@@ -49,6 +49,7 @@ def _against_result(run: WireInterpreter, status: str, got: Payload, plain: Payl
     run.exercised["tasks.status.failed-only-jsonrpc"] += 1
     if status == FAILED:
         _bad(run, "tasks.status.failed-only-jsonrpc", status, "status", f"the task fails with {_text(got)}; {told}")
+        return  # reported already: that its payload differs, too, is no second fault
     run.exercised["tasks.status.result-exact"] += 1
     if got != plain:
         _bad(run, "tasks.status.result-exact", status, "payload", f"the task's result is {_text(got)}; {told}")
@@ -59,6 +60,7 @@ def _against_error(run: WireInterpreter, status: str, got: Payload, plain: Paylo
     run.exercised["tasks.status.error-exact"] += 1
     if status != FAILED:
         _bad(run, "tasks.status.error-exact", status, "status", f"the task completes with {_text(got)}; {told}")
+        return
     if got != plain:
         _bad(run, "tasks.status.error-exact", status, "payload", f"the task's error is {_text(got)}; {told}")
 

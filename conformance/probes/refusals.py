@@ -13,6 +13,7 @@ from mcptasks.strategies.json_values import JSON
 
 __all__ = [
     "MADE_UP_VERSION",
+    "ask_initialize",
     "check_lasting",
     "check_refused",
     "check_untouched",
@@ -25,6 +26,7 @@ __all__ = [
 MADE_UP_VERSION: Final = "1900-01-01"
 """No server speaks it: a version that an older client speaks might be served for its sake."""
 
+_OLDER_VERSION: Final = "2025-11-25"
 _SHORT_MS: Final = 2000
 _STEP: Final[dict[str, JSON]] = {"action": "complete", "result": {"content": []}}
 
@@ -79,10 +81,42 @@ async def harmless_call(session: ProbeSession) -> tuple[dict[str, Any], str]:
 
 
 async def other_versions(session: ProbeSession) -> list[str]:
-    """The protocol versions that the server speaks besides the one under test, as it tells them."""
+    """The protocol versions that the server speaks besides the one under test.
+
+    A server of two eras need not name the older ones to a client of the newer: then its answer to
+    ``initialize`` tells.
+    """
     answer = await session.ask("server/discover")
     versions = (answer.result or {}).get("supportedVersions")
-    return [item for item in versions if item != names.VERSION] if isinstance(versions, list) else []
+    others = [item for item in versions if item != names.VERSION] if isinstance(versions, list) else []
+    if others:
+        return others
+    answer = await ask_initialize(session)
+    version = (answer.result or {}).get("protocolVersion")
+    return [version] if isinstance(version, str) and version != names.VERSION else []
+
+
+async def ask_initialize(session: ProbeSession) -> RawAnswer:
+    """The answer to what a client of an older revision sends first; a session that it opened is closed again."""
+    message: JSON = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": _OLDER_VERSION,
+            "capabilities": {},
+            "clientInfo": {"name": "mcptasks", "version": "1"},
+        },
+    }
+    headers: dict[str, str | bytes | None] = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    }
+    answer = await session.raw(message, headers=headers, only_headers=True)
+    opened = answer.headers.get("mcp-session-id")
+    if answer.result is not None and opened:
+        await session.raw(http_method="DELETE", headers={"Mcp-Session-Id": opened}, only_headers=True)
+    return answer
 
 
 def check_refused(
