@@ -101,5 +101,14 @@ def read_streamed(message: JSON, request_id: str | int, smells: list[Smell]) -> 
                     f"sends the request {text_of(message['method'], 60)} on the stream of an answer",
                 )
             )
+        if message["method"].startswith("notifications/tasks/"):
+            smells.append(
+                Smell(
+                    "tasks.method.reserved-prefixes",
+                    "stream",
+                    "of the names below notifications/tasks none: the extension defines no such notification",
+                    f"comes with the notification {text_of(message['method'], 60)}",
+                )
+            )
         return None
     return read_answer(message, request_id, smells)
