@@ -32,6 +32,7 @@ from mcptasks.strategies.operations import (
 __all__ = ["Shrinker", "one_step_simpler", "shortest"]
 
 _LONG: Final = 40
+_FEW_TASKS: Final = 4
 
 Test = Callable[[Sequence[Operation]], Awaitable[Breach | None]]
 """Runs a candidate; the breach if it still fails in the way that is looked for, else ``None``."""
@@ -64,6 +65,7 @@ class Shrinker:
             await self._delete_chunks()
             await self._delete_pairs()
             await self._merge()
+            await self._merge_tasks()
             await self._simplify()
             if self._best == before:
                 break
@@ -139,6 +141,18 @@ class Shrinker:
             else:
                 position += 1
 
+    async def _merge_tasks(self) -> None:
+        """Two tasks as one, under the keys that they have or with keys of its own for what was the other's."""
+        names = task_names(self._best)
+        if not 2 <= len(names) <= _FEW_TASKS:
+            return
+        for first in names:
+            for other in names:
+                if first != other and {first, other} <= set(task_names(self._best)):
+                    for suffix in ("", "~"):
+                        if await self._try(_as_one_task(self._best, first, other, suffix)):
+                            break
+
     async def _simplify(self) -> None:
         position = 0
         while position < len(self._best) and self._left > 0:
@@ -174,6 +188,21 @@ def _simplest(operation: Operation) -> Operation:
             return Resolve(task, [(key, Payload({"n": 1})) for key, _ in responses])
         case _:
             return operation
+
+
+def _as_one_task(operations: Sequence[Operation], first: str, other: str, suffix: str) -> list[Operation]:
+    """What was done to ``other`` done to ``first``, its keys followed by ``suffix``."""
+    out: list[Operation] = []
+    for operation in operations:
+        if isinstance(operation, Create) and operation.as_ == other:
+            continue
+        inner = operation.operation if isinstance(operation, Abort) else operation
+        if getattr(inner, "task", None) == other and isinstance(inner, (SetInput, Resolve)) and suffix:
+            entries = inner.requests if isinstance(inner, SetInput) else inner.responses
+            inner = type(inner)(other, [(key + suffix, body) for key, body in entries])
+            operation = Abort(inner, operation.after) if isinstance(operation, Abort) else inner
+        out.append(renamed(operation, lambda name: first if name == other else name, lambda name: name))
+    return out
 
 
 def _merged(first: Operation, second: Operation) -> Operation | None:
