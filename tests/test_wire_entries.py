@@ -14,11 +14,19 @@ from mcptasks.conformance.engine.wire_server import ServerSource, introduce
 from mcptasks.conformance.probes import ALL
 from mcptasks.conformance.wire.client import Limits, WireClient
 from mcptasks.conformance.wire.spec import ServerSpec
-from mcptasks.fixtures.gallery import FAULTS, Fault, Variant, fault, server_bytes_faults, server_task_faults
+from mcptasks.fixtures.gallery import (
+    FAULTS,
+    Fault,
+    Variant,
+    fault,
+    server_asking_faults,
+    server_bytes_faults,
+    server_task_faults,
+)
 from mcptasks.fixtures.gallery.server_base import start_entry
 from mcptasks.strategies.operations import Operation, Probe
 
-GROUPS = (server_task_faults.GROUP, server_bytes_faults.GROUP)
+GROUPS = (server_task_faults.GROUP, server_bytes_faults.GROUP, server_asking_faults.GROUP)
 OURS = [entry for group in GROUPS for entry in group.faults]
 LAWFUL = [entry for group in GROUPS for entry in group.variants]
 MOVED = [fault("get-says-input-required")]

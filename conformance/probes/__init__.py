@@ -5,13 +5,24 @@
 
 from typing import Final
 
-from mcptasks.conformance.probes import answers, cap, core, creation, ids, jsonrpc, methods, routing, transport
+from mcptasks.conformance.probes import (
+    answers,
+    asking,
+    cap,
+    core,
+    creation,
+    ids,
+    jsonrpc,
+    methods,
+    routing,
+    transport,
+)
 from mcptasks.conformance.probes.probe import Probe
 
 __all__ = ["ALL", "Probe"]
 
 ALL: Final[tuple[Probe, ...]] = tuple(
     probe
-    for module in (core, cap, methods, answers, jsonrpc, transport, routing, creation, ids)
+    for module in (core, cap, methods, answers, jsonrpc, transport, routing, creation, asking, ids)
     for probe in module.GROUP.probes
 )
