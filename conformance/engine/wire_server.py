@@ -41,6 +41,10 @@ class OpenServer:
     """Creations refused in a row."""
     renames_keys: bool | None = None
     """Whether it names requests for input itself; ``None`` until one was seen."""
+    listens: bool = True
+    """Whether it is taken to have subscriptions."""
+    notifies: bool = True
+    """Whether the last end of a task that was listened for was told."""
     clock: None = None
     """A server's clock cannot be driven."""
 

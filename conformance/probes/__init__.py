@@ -13,6 +13,7 @@ from mcptasks.conformance.probes import (
     creation,
     ids,
     jsonrpc,
+    listen,
     methods,
     routing,
     transport,
@@ -23,6 +24,6 @@ __all__ = ["ALL", "Probe"]
 
 ALL: Final[tuple[Probe, ...]] = tuple(
     probe
-    for module in (core, cap, methods, answers, jsonrpc, transport, routing, creation, asking, ids)
+    for module in (core, cap, methods, answers, jsonrpc, transport, routing, creation, asking, listen, ids)
     for probe in module.GROUP.probes
 )

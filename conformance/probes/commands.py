@@ -17,6 +17,7 @@ __all__ = ["Commands"]
 
 _MOST: Final = 40
 _LONGEST: Final = 8192
+_BESIDE: Final = "-N --max-time 10 & sleep 0.5"
 _TAKE_ID: Final = """ | grep -o '"taskId": *"[^"]*"' | head -n 1 | cut -d '"' -f 4"""
 
 
@@ -69,6 +70,9 @@ class Commands:
             escaped = "".join(f"\\{byte:03o}" for byte in body)
             before = f"printf '{escaped}' | "
             parts.append("--data-binary @-")
+        if _listens(headers):
+            # It stays open while what follows is sent.
+            parts.append(_BESIDE)
         command = before + " ".join(parts)
         if not creates:
             return command
@@ -81,6 +85,10 @@ class Commands:
         for task_id in sorted(self._ids, key=len, reverse=True):
             quoted = quoted.replace(task_id, f"""'"${self._ids[task_id]}"'""") if quoted.startswith("'") else quoted
         return quoted
+
+
+def _listens(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    return any(name.lower() == b"mcp-method" and value == b"subscriptions/listen" for name, value in headers)
 
 
 def _text(value: bytes) -> str:

@@ -46,7 +46,8 @@ def find(name: str) -> Probe:
 
 def available(source: ServerSource) -> frozenset[str]:
     """What probes may need and this server offers."""
-    return frozenset({source.opened.profile.name})
+    listens = {"listen"} if source.opened.listens else set()
+    return frozenset({source.opened.profile.name, *listens})
 
 
 def applicable(source: ServerSource) -> Iterable[Probe]:

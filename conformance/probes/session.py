@@ -163,6 +163,7 @@ class ProbeSession:
         until: Callable[[Sequence[JSON]], bool] | None = None,
         seconds: float | None = None,
         own_headers: bool = True,
+        creates: str = "",
     ) -> RawAnswer:
         """Send an HTTP request exactly so.
 
@@ -176,6 +177,7 @@ class ProbeSession:
             until: see :meth:`RawSender.send`.
             seconds: that the answer may take.
             own_headers: send the user's headers, which may hold credentials.
+            creates: the name of the task that the answer tells of, for the commands of a breach.
 
         Raises:
             WireProblem: nothing listens any more.
@@ -195,7 +197,7 @@ class ProbeSession:
         lines = [
             (name.encode(), value if isinstance(value, bytes) else value.encode("latin-1")) for name, value in pairs
         ]
-        self._commands.add(http_method, lines, data)
+        self._commands.add(http_method, lines, data, creates=creates)
         whole = [*lines, (b"Accept-Encoding", b"identity"), *(self._own if own_headers else ())]
         answer = await self._paced(http_method, whole, data, fresh, until, seconds)
         if answer.error is not None and all(answer.code != error["code"] for error in self._errors):
