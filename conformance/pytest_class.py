@@ -154,6 +154,8 @@ class TaskServerConformance(_Conformance):
     """Command that starts it first; without :attr:`url` it prints its URL."""
     headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Sent with every request; ``env:NAME`` in a value stands for an environment variable."""
+    other_headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Those of a second caller, who must not get at the first one's tasks."""
     tools: ClassVar[ProfileName | None] = None
     """Which tools to drive it with: ``control`` or ``official``."""
     max_requests: ClassVar[int | None] = None
@@ -165,10 +167,14 @@ class TaskServerConformance(_Conformance):
         from mcptasks.conformance.wire.secrets import HeaderLine
         from mcptasks.conformance.wire.spec import ServerSpec
 
-        lines = tuple(HeaderLine.parse(f"{header}: {value}") for header, value in self.headers.items())
+        lines, others = (
+            tuple(HeaderLine.parse(f"{header}: {value}") for header, value in given.items())
+            for given in (self.headers, self.other_headers)
+        )
         spec = ServerSpec(
             self.url,
             lines,
+            others,
             start=self.start,
             profile=self.tools,
             max_requests=self.max_requests,

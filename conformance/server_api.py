@@ -31,6 +31,7 @@ def check_server(
     url: str = "",
     *,
     headers: Mapping[str, str] | None = None,
+    other_headers: Mapping[str, str] | None = None,
     start: str | None = None,
     profile: ProfileName | None = None,
     budget: str | int = DEFAULT_REQUESTS,
@@ -52,6 +53,7 @@ def check_server(
     Args:
         url: its endpoint; may be left out with ``start``, whose output then names it.
         headers: sent with every request; ``env:NAME`` in a value stands for an environment variable.
+        other_headers: those of a second caller, who must not get at the first one's tasks.
         start: command that starts the server first; it is ended afterwards.
         profile: which tools to drive it with, ``control`` or ``official``; by default the richest it offers.
         budget: requests to make (``3000``) or wall time (``"8s"``, ``"2m"``).
@@ -89,8 +91,13 @@ def check_server(
         fail_fast=fail_fast,
         kind="server",
     )
-    lines = tuple(HeaderLine.parse(f"{name}: {value}") for name, value in (headers or {}).items())
-    spec = ServerSpec(url, lines, start=start, profile=profile, max_requests=max_requests, rate=rate, settle=settle)
+    lines, others = (
+        tuple(HeaderLine.parse(f"{name}: {value}") for name, value in (given or {}).items())
+        for given in (headers, other_headers)
+    )
+    spec = ServerSpec(
+        url, lines, others, start=start, profile=profile, max_requests=max_requests, rate=rate, settle=settle
+    )
     return check_server_under(spec, options, None if report_dir is None else Path(report_dir))
 
 

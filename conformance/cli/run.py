@@ -75,6 +75,13 @@ def run(
             help="Header for the server; env:NAME in it stands for an environment variable; repeatable.",
         ),
     ] = None,
+    other_header: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'NAME: VALUE'",
+            help="Header of a second caller, who must not get at the first one's tasks; repeatable.",
+        ),
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option(metavar="'CMD …'", help="Command that starts the server; without --url it prints its URL."),
@@ -155,6 +162,7 @@ def run(
         revision,
         url,
         tuple(header or ()),
+        tuple(other_header or ()),
         start,
         profile,
         max_requests,

@@ -29,6 +29,7 @@ class TargetOptions:
     revision: str = "auto"
     url: str | None = None
     headers: Sequence[str] = field(default_factory=tuple)
+    other_headers: Sequence[str] = field(default_factory=tuple)
     start: str | None = None
     profile: str | None = None
     max_requests: int | None = None
@@ -78,6 +79,7 @@ def _server(options: TargetOptions) -> Target:
     spec = ServerSpec.named(
         options.url or "",
         options.headers,
+        options.other_headers,
         start=options.start,
         profile=options.profile,
         max_requests=options.max_requests,
@@ -90,6 +92,7 @@ def _server(options: TargetOptions) -> Target:
 def _check_no_server_options(options: TargetOptions) -> None:
     for option, given in (
         ("--header", options.headers),
+        ("--other-header", options.other_headers),
         ("--profile", options.profile),
         ("--max-requests", options.max_requests),
         ("--rate", options.rate),

@@ -98,6 +98,11 @@ class Introduction:
     """Deviations, each with the method that showed it."""
     notes: list[str]
 
+    @property
+    def fixtures(self) -> bool:
+        """Whether it has tools of which the suite knows more than that they make tasks."""
+        return self.profile.name == "control" or "test_tool_with_task" in self.tools
+
 
 async def introduce(client: WireClient, spec: ServerSpec) -> Introduction:
     """Ask a server what it is.

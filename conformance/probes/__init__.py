@@ -8,6 +8,7 @@ from typing import Final
 from mcptasks.conformance.probes import (
     answers,
     asking,
+    callers,
     cap,
     core,
     creation,
@@ -24,6 +25,6 @@ __all__ = ["ALL", "Probe"]
 
 ALL: Final[tuple[Probe, ...]] = tuple(
     probe
-    for module in (core, cap, methods, answers, jsonrpc, transport, routing, creation, asking, listen, ids)
+    for module in (core, cap, methods, answers, jsonrpc, transport, routing, creation, asking, callers, listen, ids)
     for probe in module.GROUP.probes
 )

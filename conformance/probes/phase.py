@@ -47,7 +47,8 @@ def find(name: str) -> Probe:
 def available(source: ServerSource) -> frozenset[str]:
     """What probes may need and this server offers."""
     listens = {"listen"} if source.opened.listens else set()
-    return frozenset({source.opened.profile.name, *listens})
+    callers = {"second-caller"} if source.spec.other_headers else set()
+    return frozenset({source.opened.profile.name, *listens, *callers})
 
 
 def applicable(source: ServerSource) -> Iterable[Probe]:

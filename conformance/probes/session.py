@@ -98,8 +98,12 @@ class ProbeSession:
         self._tools: frozenset[str] | None = None
         self._seen_ids = server.seen_ids
         self._ids = itertools.count(1)
-        self._own = [(line.name.encode(), line.resolved().encode()) for line in source.spec.sent_headers]
-        self._commands = Commands(source.url, source.spec.sent_headers)
+        spec = source.spec
+        self._own, self._other = (
+            [(line.name.encode(), line.resolved().encode()) for line in lines]
+            for lines in (spec.sent_headers, spec.other_sent_headers)
+        )
+        self._commands = Commands(source.url, spec.sent_headers, spec.other_sent_headers)
         self._sender = RawSender(source.url, self.client.limits.answer_s)
 
     # --- requests --------------------------------------------------------------------------
@@ -163,6 +167,7 @@ class ProbeSession:
         until: Callable[[Sequence[JSON]], bool] | None = None,
         seconds: float | None = None,
         own_headers: bool = True,
+        other: bool = False,
         creates: str = "",
     ) -> RawAnswer:
         """Send an HTTP request exactly so.
@@ -177,6 +182,7 @@ class ProbeSession:
             until: see :meth:`RawSender.send`.
             seconds: that the answer may take.
             own_headers: send the user's headers, which may hold credentials.
+            other: send those of the second caller instead.
             creates: the name of the task that the answer tells of, for the commands of a breach.
 
         Raises:
@@ -197,8 +203,12 @@ class ProbeSession:
         lines = [
             (name.encode(), value if isinstance(value, bytes) else value.encode("latin-1")) for name, value in pairs
         ]
-        self._commands.add(http_method, lines, data, creates=creates)
-        whole = [*lines, (b"Accept-Encoding", b"identity"), *(self._own if own_headers else ())]
+        self._commands.add(http_method, lines, data, creates=creates, other=other)
+        whole = [
+            *lines,
+            (b"Accept-Encoding", b"identity"),
+            *((self._other if other else self._own) if own_headers else ()),
+        ]
         answer = await self._paced(http_method, whole, data, fresh, until, seconds)
         if answer.error is not None and all(answer.code != error["code"] for error in self._errors):
             self._errors.append(answer.error)
@@ -249,12 +259,16 @@ class ProbeSession:
         meta: Mapping[str, JSON] | None = None,
         client: str = CLIENT,
         fresh: bool = False,
+        other: bool = False,
     ) -> RawAnswer:
-        """Send a whole and correct request, except for what is declared or named here; see :meth:`message`."""
+        """Send a whole and correct request, except for what is declared or named here; see :meth:`message`.
+
+        With ``other`` it is sent as the second caller.
+        """
         message = self.message(
             method, params, request_id=request_id, capabilities=capabilities, meta=meta, client=client
         )
-        return await self.raw(message, fresh=fresh)
+        return await self.raw(message, fresh=fresh, other=other)
 
     async def request(
         self, method: str, params: Mapping[str, JSON], *, creates: str = "", beyond: bool = False

@@ -26,7 +26,7 @@ _REASONS = {
     "ttl": "a server's ttl cannot be chosen from outside",
     "restart": "restarts are not checked by this version",
     "peer": "replicas are not checked by this version",
-    "second-caller": "a second caller is not checked by this version",
+    "second-caller": "no second caller was given (--other-header)",
     "dual-era": "this version speaks one revision with a server",
 }
 
@@ -90,9 +90,10 @@ class ServerWork:
 
     def _probe(self, introduction: Introduction, url: str, no_listening: str | None) -> None:
         profile = introduction.profile
-        offered = ["wire", "input", "in-process"] + (["fixture"] if profile.name == "control" else [])
+        offered = ["wire", "input", "in-process"] + (["fixture"] if introduction.fixtures else [])
         offered += ["listen"] if no_listening is None else []
         reasons = dict(_REASONS) if no_listening is None else {**_REASONS, "listen": no_listening}
+        offered += ["second-caller"] if self._spec.other_headers else []
         options: dict[str, JSON] = {"profile": profile.name}
         self._emit(
             {
