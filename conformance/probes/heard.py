@@ -131,6 +131,7 @@ class Heard:
         Raises:
             ProbeSkipped: the server refuses the subscription, or is slow where it may be.
         """
+        await self._held.opening()
         seconds = ack_deadline(self._session)
         if not await self._held.until(bool, seconds):
             answer = self._held.answer
@@ -162,17 +163,25 @@ class Heard:
 
     # --- every message -------------------------------------------------------------------------
 
-    def judge(self, shown: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    async def judge(self, *tasks: ProbeTask) -> None:
         """Judge what has come so far, up to the response that ends it.
 
         Args:
-            shown: what ``tasks/get`` shows of a task, by id: what deviates there too is no fault of a notification.
+            tasks: those it may tell of: what deviates in ``tasks/get`` too is no fault of a notification.
+
+        Raises:
+            ProbeOver: something is wrong.
         """
+        shown: dict[str, Mapping[str, Any]] = {}
+        for task in tasks:
+            answer = await self._session.ask("tasks/get", {"taskId": task.id})
+            if answer.result is not None:  # it may be gone by now
+                shown[task.id] = answer.result
         for number, message in enumerate(self._held.messages):
             if is_response(message):
                 break
             if isinstance(message, Mapping) and isinstance(message.get("method"), str):
-                self._one(message, number, shown or {})
+                self._one(message, number, shown)
         for requirement in ("rpc.server-no-requests", "core.sub.requested-only"):
             self.kept(requirement)
 

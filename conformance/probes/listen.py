@@ -13,6 +13,7 @@ from typing import Any, Final
 from mcptasks.conformance.engine.wire_profiles import Control
 from mcptasks.conformance.probes.heard import Heard, ack_deadline
 from mcptasks.conformance.probes.probe import ProbeGroup
+from mcptasks.conformance.probes.raw import RawAnswer
 from mcptasks.conformance.probes.refusals import check_lasting, harmless_call, lasting_task
 from mcptasks.conformance.probes.session import ProbeSession, ProbeSkipped, ProbeTask
 from mcptasks.conformance.probes.states import stranger_of
@@ -154,10 +155,7 @@ async def undeclared(session: ProbeSession) -> None:
     """A client that does not declare the extension asks for notifications of a task."""
     task = await lasting_task(session)
     asked: dict[str, JSON] = {"taskIds": [task.id]}
-    async with subscribed(session, asked, 1) as held:
-        heard = Heard(session, held)
-        await heard.acknowledged()
-        honoured = heard.agrees
+    answers: list[tuple[RawAnswer, str, str]] = []
     for words, capabilities, aspect in _CLIENTS:
         message = session.message(
             LISTEN, {"notifications": asked}, capabilities=capabilities, client="mcptasks-undeclared"
@@ -165,6 +163,12 @@ async def undeclared(session: ProbeSession) -> None:
         answer = await session.raw(message, fresh=True, until=bool, seconds=ack_deadline(session))
         if answer.code == METHOD_NOT_FOUND:
             raise ProbeSkipped(f"{LISTEN} is answered with {answer.told}")
+        answers.append((answer, words, aspect))
+    # Last, so that it takes no other's place where subscriptions are limited.
+    async with subscribed(session, asked, 1) as held:
+        heard = Heard(session, held)
+        await heard.acknowledged()
+    for answer, words, aspect in answers:
         data = (answer.error or {}).get("data")
         required = data.get("requiredCapabilities") if isinstance(data, dict) else None
         extensions = required.get("extensions") if isinstance(required, dict) else None
@@ -180,7 +184,7 @@ async def undeclared(session: ProbeSession) -> None:
             f"{f'refused without naming the extension: data {text_of(data, 80)}' if refused else f'answered with {told}'}",
             aspect="data" if refused else aspect,
             # Such a server has no notifications to give, and may not know of the member at all.
-            warning=not honoured,
+            warning=not heard.agrees,
         )
 
 
@@ -217,7 +221,7 @@ async def task(session: ProbeSession) -> None:
         await _finish(session, ours)
         await _await_end(session, held, ours)
         await _settle(session)
-        heard.judge({ours.id: await session.get(ours)})
+        await heard.judge(ours)
         for requirement in ("only-acked", "no-progress", "no-message"):
             heard.kept(f"tasks.notif.{requirement}")
         await heard.same_as_get([ours])
@@ -246,7 +250,7 @@ async def ends(session: ProbeSession) -> None:
         await session.request("tasks/cancel", {"taskId": cancelled.id})
         await _await_end(session, held, failing, cancelled)
         await _settle(session)
-        heard.judge({item.id: await session.get(item) for item in (failing, cancelled)})
+        await heard.judge(failing, cancelled)
         await heard.same_as_get([failing, cancelled])
         heard.end()
 
@@ -262,7 +266,7 @@ async def unknown(session: ProbeSession) -> None:
             await session.end(ours)
             await _await_end(session, held, ours)
         await _settle(session)
-        heard.judge()
+        await heard.judge(ours)
         heard.kept("tasks.notif.only-acked")
 
 
@@ -283,7 +287,7 @@ async def two(session: ProbeSession) -> None:
         await _await_end(session, other, second)
         await _settle(session)
         for item in heard:
-            item.judge()
+            await item.judge(first, second)
             item.kept("tasks.notif.only-acked")
 
 
@@ -319,7 +323,7 @@ async def lists(session: ProbeSession) -> None:
             heard.kept("http.listen-no-progress")
         await _finish(session, other)
         await _settle(session)
-        heard.judge()
+        await heard.judge()
         heard.kept("tasks.notif.only-acked")
         heard.end()
 

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from typing import Final
 
 from mcptasks.conformance.engine.wire_server import ServerSource
 from mcptasks.conformance.probes.raw import RawAnswer
@@ -24,7 +24,7 @@ _OPEN_S: Final = 25.0
 """Seconds that a subscription is held at most; a probe is over sooner."""
 _MOST: Final = 2_000
 """Messages after which it is left."""
-_INTRODUCTION_S: Final = 2.0
+_INTRODUCTION_S: Final = 5.0
 
 
 def is_response(message: JSON) -> bool:
@@ -92,6 +92,19 @@ class Subscription:
                     await self._news.wait()
         return test(self.messages)
 
+    async def opening(self) -> RawAnswer | None:
+        """Wait until the stream is open, or the exchange is over without one: then what it was.
+
+        How long that takes is no matter of the server's alone: requests are paced, and sent again when it is busy.
+
+        Raises:
+            WireProblem, ProbeSkipped, RequestsSpentError: see :attr:`answer`.
+        """
+        while not self.opened and self.answer is None:
+            self._news.clear()
+            await self._news.wait()
+        return None if self.opened else self.answer
+
     async def close(self) -> None:
         """Close the connection, as a client does that has heard enough."""
         if self._reading is not None:
@@ -101,7 +114,11 @@ class Subscription:
 
 @asynccontextmanager
 async def subscribed(
-    session: ProbeSession, asked: Mapping[str, JSON], request_id: str | int, **message: Any
+    session: ProbeSession,
+    asked: Mapping[str, JSON],
+    request_id: str | int,
+    *,
+    seconds: float = _OPEN_S,
 ) -> AsyncIterator[Subscription]:
     """Hold a subscription open, on a connection of its own; it is closed at the end.
 
@@ -109,11 +126,11 @@ async def subscribed(
         session: of the probe.
         asked: the filter.
         request_id: of the request.
-        message: more for :meth:`ProbeSession.message`.
+        seconds: that it is held at most.
     """
     held = Subscription(request_id, asked)
-    whole = session.message(LISTEN, {"notifications": dict(asked)}, request_id=request_id, **message)
-    exchange = session.raw(whole, fresh=True, until=held.take, seconds=_OPEN_S)
+    whole = session.message(LISTEN, {"notifications": dict(asked)}, request_id=request_id)
+    exchange = session.raw(whole, fresh=True, until=held.take, seconds=seconds)
     held.start(asyncio.ensure_future(exchange))
     try:
         yield held
@@ -126,13 +143,13 @@ async def why_no_listening(source: ServerSource) -> str | None:
     session = ProbeSession(source, "listen.offered", exercised=Counter())
     counts = source.opened.client.exercised
     try:
-        async with subscribed(session, {"toolsListChanged": True}, "offered") as held:
-            await held.until(lambda messages: held.opened, min(_INTRODUCTION_S, source.opened.client.limits.answer_s))
-            answer = held.answer
+        seconds = min(_INTRODUCTION_S, source.opened.client.limits.answer_s)
+        async with subscribed(session, {"toolsListChanged": True}, "offered", seconds=seconds) as held:
+            answer = await held.opening()
             if answer is not None and answer.code == METHOD_NOT_FOUND:
                 return f"the server offers no {LISTEN}: error {METHOD_NOT_FOUND}"
-            if answer is None and not held.opened:
-                return f"the server does not answer {LISTEN}"
+            if answer is not None and not answer.status:
+                return f"the server does not offer {LISTEN}: it {answer.problem}"
             return None
     except ProbeSkipped as reason:
         return str(reason)
