@@ -6,6 +6,8 @@ that it is another one.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from mcptasks.conformance.engine.wire_profiles import Control
@@ -13,6 +15,7 @@ from mcptasks.conformance.probes.probe import ProbeGroup
 from mcptasks.conformance.probes.raw import RawAnswer
 from mcptasks.conformance.probes.session import ProbeSession, ProbeSkipped, ProbeTask
 from mcptasks.conformance.probes.states import MARK, answers_to, asking_task, outline, stranger_of
+from mcptasks.conformance.probes.subscription import LISTEN, Subscription
 from mcptasks.strategies.json_values import JSON, text_of
 
 __all__ = ["GROUP"]
@@ -24,6 +27,9 @@ _ORACLE: Final = "tasks.sec.no-oracle"
 _NEEDS: Final = frozenset({"second-caller"})
 _LATE_S: Final = 0.05
 """Seconds after which it is looked once more whether a refused request has had an effect."""
+_LISTENING_S: Final = 5.0
+_SETTLE_S: Final = 0.15
+"""Seconds that a notification behind a change may take to be noticed here."""
 
 
 async def _known(session: ProbeSession) -> None:
@@ -105,6 +111,36 @@ async def _unchanged(session: ProbeSession, method: str, state: str, task: Probe
 
 def _told(shown: object) -> str:
     return text_of(list(shown), 80) if isinstance(shown, tuple) else "nothing"
+
+
+@GROUP.probe("callers.listen", _REQUIREMENT, needs=_NEEDS | {"listen"})
+async def foreign_listen(session: ProbeSession) -> None:
+    """subscriptions/listen for another caller's task, which then ends: nothing is told of it."""
+    await _known(session)
+    task, _ = await asking_task(session)
+    held = Subscription("callers-listen", {"taskIds": [task.id]})
+    message = session.message(LISTEN, {"notifications": dict(held.asked)}, request_id=held.id)
+    asking = session.raw(message, fresh=True, until=held.take, seconds=_LISTENING_S, other=True)
+    held.start(asyncio.ensure_future(asking))
+    try:
+        await held.opening()
+        await _finish(session, task)
+        told = await held.until(lambda messages: _tells_of(messages, task.id), _SETTLE_S)
+    finally:
+        await held.close()
+    session.check(
+        _REQUIREMENT,
+        not told,
+        expected="no notification of another caller's task",
+        actual=text_of([item for item in held.messages if _tells_of([item], task.id)][:1], 160),
+        message="a second caller that listens for another one's task is told of it",
+        aspect="listen",
+    )
+
+
+def _tells_of(messages: Sequence[JSON], task_id: str) -> bool:
+    found = [item for item in messages if isinstance(item, dict) and item.get("method") == "notifications/tasks"]
+    return any(isinstance(item.get("params"), dict) and item["params"].get("taskId") == task_id for item in found)
 
 
 @GROUP.probe("callers.get", _REQUIREMENT, _ORACLE, needs=_NEEDS)
