@@ -152,6 +152,8 @@ class TaskServerConformance(_Conformance):
     """Its endpoint; may also be a property, such as one that starts a server."""
     start: ClassVar[str | None] = None
     """Command that starts it first; without :attr:`url` it prints its URL."""
+    restart_command: ClassVar[str | None] = None
+    """Command that kills it hard, starts it on the same data, and returns when it is up."""
     headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Sent with every request; ``env:NAME`` in a value stands for an environment variable."""
     other_headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -176,6 +178,7 @@ class TaskServerConformance(_Conformance):
             lines,
             others,
             start=self.start,
+            restart_command=self.restart_command,
             profile=self.tools,
             max_requests=self.max_requests,
             rate=self.rate,

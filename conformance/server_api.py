@@ -33,6 +33,7 @@ def check_server(
     headers: Mapping[str, str] | None = None,
     other_headers: Mapping[str, str] | None = None,
     start: str | None = None,
+    restart_command: str | None = None,
     profile: ProfileName | None = None,
     budget: str | int = DEFAULT_REQUESTS,
     max_requests: int | None = None,
@@ -55,6 +56,7 @@ def check_server(
         headers: sent with every request; ``env:NAME`` in a value stands for an environment variable.
         other_headers: those of a second caller, who must not get at the first one's tasks.
         start: command that starts the server first; it is ended afterwards.
+        restart_command: command that kills the server hard, starts it on the same data, and returns when it is up.
         profile: which tools to drive it with, ``control`` or ``official``; by default the richest it offers.
         budget: requests to make (``3000``) or wall time (``"8s"``, ``"2m"``).
         max_requests: send at most so many, whatever the budget says.
@@ -96,7 +98,15 @@ def check_server(
         for given in (headers, other_headers)
     )
     spec = ServerSpec(
-        url, lines, others, start=start, profile=profile, max_requests=max_requests, rate=rate, settle=settle
+        url,
+        lines,
+        others,
+        start=start,
+        restart_command=restart_command,
+        profile=profile,
+        max_requests=max_requests,
+        rate=rate,
+        settle=settle,
     )
     return check_server_under(spec, options, None if report_dir is None else Path(report_dir))
 

@@ -105,6 +105,7 @@ def _server(
         url or str(options.get("url", "")),
         *lines,
         start=options.get("start"),
+        restart_command=options.get("restart_command"),
         serve=options.get("serve"),
         profile=options.get("profile"),
         settle=options.get("settle"),

@@ -86,6 +86,13 @@ def run(
         str | None,
         typer.Option(metavar="'CMD …'", help="Command that starts the server; without --url it prints its URL."),
     ] = None,
+    restart_command: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'CMD …'",
+            help="Command that kills the server hard, starts it on the same data, and returns when it is up.",
+        ),
+    ] = None,
     profile: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Tools to drive a server with: control or official; by default the richest."),
@@ -164,6 +171,7 @@ def run(
         tuple(header or ()),
         tuple(other_header or ()),
         start,
+        restart_command,
         profile,
         max_requests,
         rate,

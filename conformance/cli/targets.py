@@ -31,6 +31,7 @@ class TargetOptions:
     headers: Sequence[str] = field(default_factory=tuple)
     other_headers: Sequence[str] = field(default_factory=tuple)
     start: str | None = None
+    restart_command: str | None = None
     profile: str | None = None
     max_requests: int | None = None
     rate: float | None = None
@@ -81,6 +82,7 @@ def _server(options: TargetOptions) -> Target:
         options.headers,
         options.other_headers,
         start=options.start,
+        restart_command=options.restart_command,
         profile=options.profile,
         max_requests=options.max_requests,
         rate=options.rate,
@@ -93,6 +95,7 @@ def _check_no_server_options(options: TargetOptions) -> None:
     for option, given in (
         ("--header", options.headers),
         ("--other-header", options.other_headers),
+        ("--restart-command", options.restart_command),
         ("--profile", options.profile),
         ("--max-requests", options.max_requests),
         ("--rate", options.rate),

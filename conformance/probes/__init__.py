@@ -16,6 +16,7 @@ from mcptasks.conformance.probes import (
     jsonrpc,
     listen,
     methods,
+    restarts,
     routing,
     transport,
 )
@@ -25,6 +26,20 @@ __all__ = ["ALL", "Probe"]
 
 ALL: Final[tuple[Probe, ...]] = tuple(
     probe
-    for module in (core, cap, methods, answers, jsonrpc, transport, routing, creation, asking, callers, listen, ids)
+    for module in (
+        core,
+        cap,
+        methods,
+        answers,
+        jsonrpc,
+        transport,
+        routing,
+        creation,
+        asking,
+        callers,
+        listen,
+        ids,
+        restarts,
+    )
     for probe in module.GROUP.probes
 )

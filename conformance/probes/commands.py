@@ -52,6 +52,10 @@ class Commands:
         of, ``other`` says that the second caller sent it."""
         self._sent.append((http_method, headers, body, creates, other))
 
+    def remark(self, text: str) -> None:
+        """Something else happened than a request."""
+        self._sent.append(("", (), text.encode(), "", False))
+
     def created(self, name: str, task_id: str) -> None:
         """The id of the task of that name."""
         if re.fullmatch(r"[A-Za-z0-9_.~:/+=-]+", task_id):
@@ -66,6 +70,8 @@ class Commands:
     def _command(
         self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, creates: str, other: bool
     ) -> str:
+        if not http_method:
+            return f"# {body.decode()}"
         if len(body) > _LONGEST:
             return f"# {http_method} with a body of {len(body)} bytes"
         parts = [r"curl -sS -w ' HTTP %{http_code}\n'"]

@@ -223,6 +223,10 @@ class ProbeSession:
         """Note a request that is sent past :meth:`raw`, for the commands of a breach; the user's headers aside."""
         self._commands.add(http_method, headers, body)
 
+    def remark(self, text: str) -> None:
+        """Note what happens between two requests, for the commands of a breach."""
+        self._commands.remark(text)
+
     async def _paced(
         self,
         http_method: str,

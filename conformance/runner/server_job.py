@@ -24,7 +24,7 @@ __all__ = ["ServerWork"]
 _REASONS = {
     "clock": "a server's clock cannot be driven from outside",
     "ttl": "a server's ttl cannot be chosen from outside",
-    "restart": "restarts are not checked by this version",
+    "restart": "no way to restart the server was given (--restart-command)",
     "peer": "replicas are not checked by this version",
     "second-caller": "no second caller was given (--other-header)",
     "dual-era": "this version speaks one revision with a server",
@@ -94,6 +94,7 @@ class ServerWork:
         offered += ["listen"] if no_listening is None else []
         reasons = dict(_REASONS) if no_listening is None else {**_REASONS, "listen": no_listening}
         offered += ["second-caller"] if self._spec.other_headers else []
+        offered += ["restart"] if self._spec.restart_command is not None else []
         options: dict[str, JSON] = {"profile": profile.name}
         self._emit(
             {

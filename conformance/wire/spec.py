@@ -32,6 +32,8 @@ class ServerSpec:
     """Of a second caller, who may see nothing of the first one's tasks: sent instead of those of the same names."""
     start: str | None = None
     """Command that starts it first."""
+    restart_command: str | None = None
+    """Command that kills it hard, starts it on the same data, and returns when it is up."""
     serve: str | None = None
     """Task store (``module:attr``) to put behind the suite's own harness, which is then the server."""
     profile: ProfileName | None = None
@@ -106,7 +108,7 @@ class ServerSpec:
             out["headers"] = [line.shown for line in self.headers]
         if self.other_headers:
             out["other_headers"] = [line.shown for line in self.other_headers]
-        for member in ("start", "serve", "profile", "max_requests", "rate", "settle"):
+        for member in ("start", "restart_command", "serve", "profile", "max_requests", "rate", "settle"):
             value = getattr(self, member)
             if value is not None:
                 out[member] = value
