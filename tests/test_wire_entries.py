@@ -106,8 +106,11 @@ def test_without_a_second_caller_nothing_about_one_applies(others: tuple[HeaderL
     messages: list[dict[str, Any]] = []
 
     async def introduced(url: str, beat: Beat) -> None:
-        work = ServerWork(Job("probe", ServerSpec(url, other_headers=others), Settings()), messages.append, beat)
-        await work.open()
+        work = ServerWork(Job("campaign", ServerSpec(url, other_headers=others), Settings()), messages.append, beat)
+        run = await work.open()
+        assert run is not None
+        # What the introduction has shown counts, whatever was asked behind it.
+        assert run.automaton.exercised["core.discover.shape"] == 1
         await work.close()
 
     with tempfile.TemporaryDirectory() as folder, start_server(MemoryTaskStore) as server:

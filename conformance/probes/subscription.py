@@ -140,8 +140,8 @@ async def subscribed(
 
 async def why_no_listening(source: ServerSource) -> str | None:
     """Ask a server whether it has subscriptions at all; if not, why it is taken to have none."""
+    counts = source.opened.client.exercised  # taken over by the session
     session = ProbeSession(source, "listen.offered", exercised=Counter())
-    counts = source.opened.client.exercised
     try:
         seconds = min(_INTRODUCTION_S, source.opened.client.limits.answer_s)
         async with subscribed(session, {"toolsListChanged": True}, "offered", seconds=seconds) as held:
