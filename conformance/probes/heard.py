@@ -35,6 +35,7 @@ _FILTER: Final = frozenset({*_TYPES, "taskIds"})
 _COMPARED: Final = ("taskId", "status", "result", "error", "inputRequests")
 _THERE: Final = ("statusMessage", "lastUpdatedAt")
 """Members that a read may move: only whether they are there is compared."""
+_ACK_S: Final = 1.0
 _CLOCK_S: Final = 1.0
 """Seconds by which a time may differ: one of the two may be rounded."""
 _TASK: Final[TypeAdapter[Any]] = TypeAdapter(DetailedTask)
@@ -43,7 +44,9 @@ _TASK: Final[TypeAdapter[Any]] = TypeAdapter(DetailedTask)
 def ack_deadline(session: ProbeSession) -> float:
     """Seconds until an acknowledgement must be there (contract, section 4)."""
     settle = session.source.spec.settle
-    return settle if settle is not None else 2.0 if session.profile.settles else 10.0
+    if settle is not None:
+        return max(settle, _ACK_S)  # it is an answer and no effect: the network has its time
+    return 2.0 if session.profile.settles else 10.0
 
 
 def _members(value: object) -> Mapping[str, Any]:
