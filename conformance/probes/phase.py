@@ -101,7 +101,7 @@ async def run_probe(
             async with asyncio.timeout(_CLOSING):
                 await session.close()
         client.exercised = counts
-    session.judge_codes()
+    session.judge_the_rest()
     if repeated is not None:
         repeated.update(session.repeated)
     return Outcome(tuple(session.breaches), skipped)

@@ -14,7 +14,7 @@ from mcptasks.conformance.probes.commands import Commands
 from mcptasks.conformance.probes.raw import RawAnswer, RawSender
 from mcptasks.conformance.wire import header_values, names
 from mcptasks.conformance.wire.client import Reply
-from mcptasks.conformance.wire.envelopes import code_smells
+from mcptasks.conformance.wire.envelopes import code_smells, notification_smells
 from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.pacing import retry_after
 from mcptasks.conformance.wire.problems import WireProblem
@@ -35,6 +35,7 @@ CLIENT: Final = "mcptasks"
 
 Auto = _Auto
 _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
+_RESERVED: Final = "tasks.method.reserved-prefixes"
 _ATTEMPTS: Final = 5
 _LONGEST_WAIT: Final = 20.0
 
@@ -95,6 +96,8 @@ class ProbeSession:
         self.skipped: dict[str, str] = {}
         """Requirements that the probe could not judge here, with the reason."""
         self._errors: list[dict[str, Any]] = []
+        self._streamed: list[list[str]] = []
+        """Of each stream that answered a request: its notifications."""
         self._tools: frozenset[str] | None = None
         self._seen_ids = server.seen_ids
         self._ids = itertools.count(1)
@@ -213,6 +216,9 @@ class ProbeSession:
         if answer.error is not None and all(answer.code != error["code"] for error in self._errors):
             self._errors.append(answer.error)
         method = body.get("method") if isinstance(body, Mapping) else None
+        if answer.kind == "text/event-stream" and method != "subscriptions/listen":
+            told = [item.get("method") for item in answer.messages if isinstance(item, dict)]
+            self._streamed.append([name for name in told if isinstance(name, str)])
         if isinstance(method, str) and answer.result is not None:
             self.exercised[f"answered:{method}"] += 1
         elif isinstance(method, str) and answer.error is not None:
@@ -459,11 +465,26 @@ class ProbeSession:
             raise ProbeOver(message)
         return False
 
-    def judge_codes(self) -> None:
-        """Judge the codes of all errors that were seen, whatever they were about (MCP, "Error Codes").
+    def judge_the_rest(self) -> None:
+        """Judge what was seen by the way, whatever it was about: last, so that a probe's own finding comes first."""
+        self._judge_codes()
+        for methods in self._streamed:
+            self.exercised[_RESERVED] += 1
+            if any(name.startswith(f"{_RESERVED}/") for name in self.known):
+                continue  # every stream of a server may tell the same
+            for smell in notification_smells(methods):
+                self.check(
+                    smell.requirement,
+                    False,
+                    expected=smell.expected,
+                    actual=f"a stream {smell.actual}",
+                    message=f"a stream {smell.actual}",
+                    aspect=smell.aspect,
+                    soft=True,
+                )
 
-        Last, so that a probe's own finding comes first.
-        """
+    def _judge_codes(self) -> None:
+        """The codes of all errors (MCP, "Error Codes")."""
         for error in self._errors:
             for requirement in ("core.meta.reserved-codes", "core.meta.retired-codes", "core.meta.legacy-range"):
                 self.exercised[requirement] += 1
