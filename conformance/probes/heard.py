@@ -202,13 +202,19 @@ class Heard:
         elif "id" in message:
             self._check("rpc.server-no-requests", False, "notifications", f"the request {told}", "request")
         if method in (_PROGRESS, _LOG):
-            self._check(self._request_scoped(method), False, "no progress and no log messages", told, method)
+            self._check(
+                self._request_scoped(method), False, "no progress and no log messages", told, method.rpartition("/")[2]
+            )
         if number == 0:
             did = f"begins with {told}, before the acknowledgement"
             self._check(self._first, method == ACKNOWLEDGED, ACKNOWLEDGED, told, "order", did)
-        found = _members(params.get("_meta")).get(SUBSCRIPTION_ID)
+        meta = _members(params.get("_meta"))
+        found = meta.get(SUBSCRIPTION_ID)
         tagged = f"{SUBSCRIPTION_ID} {text_of(self._held.id, 40)}"
-        actual = f"{told} with {SUBSCRIPTION_ID} {text_of(found, 40)}"
+        carried = (
+            f"with {SUBSCRIPTION_ID} {text_of(found, 40)}" if SUBSCRIPTION_ID in meta else f"without {SUBSCRIPTION_ID}"
+        )
+        actual = f"{told} {carried}"
         self._check(self._tag, _same(found, self._held.id), tagged, actual, "ack" if number == 0 else "tag")
         if method == ACKNOWLEDGED:
             self._acknowledgement(params)
