@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +22,7 @@ from mcptasks.conformance.outcomes import JudgementOptions
 from mcptasks.conformance.runner.account import RunOptions
 from mcptasks.conformance.runner.options import read_options
 from mcptasks.conformance.runner.run import Target, run_targets
+from mcptasks.conformance.wire.mapping import profile_named
 from mcptasks.conformance.wire.secrets import HeaderLine
 from mcptasks.conformance.wire.spec import DEFAULT_REQUESTS, ProfileName, ServerSpec
 
@@ -32,7 +34,7 @@ def check_server(
     *,
     headers: Mapping[str, str] | None = None,
     start: str | None = None,
-    profile: ProfileName | None = None,
+    profile: ProfileName | str | os.PathLike[str] | None = None,
     budget: str | int = DEFAULT_REQUESTS,
     max_requests: int | None = None,
     rate: float | None = None,
@@ -53,7 +55,8 @@ def check_server(
         url: its endpoint; may be left out with ``start``, whose output then names it.
         headers: sent with every request; ``env:NAME`` in a value stands for an environment variable.
         start: command that starts the server first; it is ended afterwards.
-        profile: which tools to drive it with, ``control`` or ``official``; by default the richest it offers.
+        profile: which tools to drive it with: ``control``, ``official``, or a mapping file (``.toml``) that
+            says what its own do; by default the richest it offers.
         budget: requests to make (``3000``) or wall time (``"8s"``, ``"2m"``).
         max_requests: send at most so many, whatever the budget says.
         rate: send at most so many a second.
@@ -90,7 +93,11 @@ def check_server(
         kind="server",
     )
     lines = tuple(HeaderLine.parse(f"{name}: {value}") for name, value in (headers or {}).items())
-    spec = ServerSpec(url, lines, start=start, profile=profile, max_requests=max_requests, rate=rate, settle=settle)
+    name, mapping = profile_named(None if profile is None else os.fspath(profile))
+    spec = ServerSpec.named(
+        url, start=start, profile=name, mapping=mapping, max_requests=max_requests, rate=rate, settle=settle
+    )
+    spec = replace(spec, headers=lines)
     return check_server_under(spec, options, None if report_dir is None else Path(report_dir))
 
 

@@ -96,6 +96,7 @@ def _server(saved: Replay, file: Path, url: str | None, headers: Sequence[str]) 
         start=options.get("start"),
         serve=options.get("serve"),
         profile=options.get("profile"),
+        mapping=options.get("mapping") or {},
         settle=options.get("settle"),
     )
 
