@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -33,7 +32,9 @@ def check_server(
     url: str = "",
     *,
     headers: Mapping[str, str] | None = None,
+    other_headers: Mapping[str, str] | None = None,
     start: str | None = None,
+    restart_command: str | None = None,
     profile: ProfileName | str | os.PathLike[str] | None = None,
     budget: str | int = DEFAULT_REQUESTS,
     max_requests: int | None = None,
@@ -54,7 +55,9 @@ def check_server(
     Args:
         url: its endpoint; may be left out with ``start``, whose output then names it.
         headers: sent with every request; ``env:NAME`` in a value stands for an environment variable.
+        other_headers: those of a second caller, who must not get at the first one's tasks.
         start: command that starts the server first; it is ended afterwards.
+        restart_command: command that kills the server hard, starts it on the same data, and returns when it is up.
         profile: which tools to drive it with: ``control``, ``official``, or a mapping file (``.toml``) that
             says what its own do; by default the richest it offers.
         budget: requests to make (``3000``) or wall time (``"8s"``, ``"2m"``).
@@ -92,12 +95,23 @@ def check_server(
         fail_fast=fail_fast,
         kind="server",
     )
-    lines = tuple(HeaderLine.parse(f"{name}: {value}") for name, value in (headers or {}).items())
-    name, mapping = profile_named(None if profile is None else os.fspath(profile))
-    spec = ServerSpec.named(
-        url, start=start, profile=name, mapping=mapping, max_requests=max_requests, rate=rate, settle=settle
+    lines, others = (
+        tuple(HeaderLine.parse(f"{name}: {value}") for name, value in (given or {}).items())
+        for given in (headers, other_headers)
     )
-    spec = replace(spec, headers=lines)
+    name, mapping = profile_named(None if profile is None else os.fspath(profile))
+    spec = ServerSpec(
+        url,
+        lines,
+        others,
+        start=start,
+        restart_command=restart_command,
+        profile=name,
+        mapping=mapping,
+        max_requests=max_requests,
+        rate=rate,
+        settle=settle,
+    )
     return check_server_under(spec, options, None if report_dir is None else Path(report_dir))
 
 

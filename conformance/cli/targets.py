@@ -29,7 +29,9 @@ class TargetOptions:
     revision: str = "auto"
     url: str | None = None
     headers: Sequence[str] = field(default_factory=tuple)
+    other_headers: Sequence[str] = field(default_factory=tuple)
     start: str | None = None
+    restart_command: str | None = None
     profile: str | None = None
     max_requests: int | None = None
     rate: float | None = None
@@ -80,7 +82,9 @@ def _server(options: TargetOptions) -> Target:
     spec = ServerSpec.named(
         options.url or "",
         options.headers,
+        options.other_headers,
         start=options.start,
+        restart_command=options.restart_command,
         profile=profile,
         mapping=mapping,
         max_requests=options.max_requests,
@@ -93,6 +97,8 @@ def _server(options: TargetOptions) -> Target:
 def _check_no_server_options(options: TargetOptions) -> None:
     for option, given in (
         ("--header", options.headers),
+        ("--other-header", options.other_headers),
+        ("--restart-command", options.restart_command),
         ("--profile", options.profile),
         ("--max-requests", options.max_requests),
         ("--rate", options.rate),

@@ -56,8 +56,7 @@ class Shrinker:
         self._best = list(operations)
         self._breach = breach
         self._cut()
-        if len(self._best) > _LONG:
-            await self._try(without_inner_reads(self._best))
+        await self._delete_reads()
         await self._delete_tasks()
         await self._simplify_all()
         while self._left > 0:
@@ -88,6 +87,16 @@ class Shrinker:
         self._best, self._breach = candidate, breach
         self._cut()
         return True
+
+    async def _delete_reads(self) -> None:
+        """The reads of a long sequence at once, or those of all tasks but the one that is read last."""
+        if len(self._best) <= _LONG or await self._try(without_inner_reads(self._best)):
+            return
+        last = self._best[-1]
+        task = last.task if isinstance(last, Get) else None
+        if await self._try([item for item in self._best if not isinstance(item, Get) or item.task == task]):
+            reads = [index for index, item in enumerate(self._best[:-1]) if isinstance(item, Get)]
+            await self._try([item for index, item in enumerate(self._best) if index not in reads[1:]])
 
     async def _delete_tasks(self) -> None:
         """Whole tasks at once, half of them first: what needs hundreds of tasks is out of reach of single deletions."""

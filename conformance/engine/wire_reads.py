@@ -124,7 +124,9 @@ class ReadJudge:
         if not isinstance(status, str) or status not in STATUSES:
             task.unjudged = True  # reported by its form
             return None
-        if task.node.status not in (ABSENT, GONE) and result.get("taskId") != task.id:
+        # An id that is no text, or none, is reported by its form.
+        named = isinstance(result.get("taskId"), str) and task.node.status not in (ABSENT, GONE)
+        if named and result["taskId"] != task.id:
             self._run.breach(
                 "tasks.shape.id-echo",
                 "get",

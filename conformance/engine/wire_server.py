@@ -43,6 +43,10 @@ class OpenServer:
     """Creations refused in a row."""
     renames_keys: bool | None = None
     """Whether it names requests for input itself; ``None`` until one was seen."""
+    listens: bool = True
+    """Whether it is taken to have subscriptions."""
+    notifies: bool = True
+    """Whether the last end of a task that was listened for was told."""
     clock: None = None
     """A server's clock cannot be driven."""
 
@@ -95,6 +99,11 @@ class Introduction:
     smells: list[tuple[str, Smell]]
     """Deviations, each with the method that showed it."""
     notes: list[str]
+
+    @property
+    def fixtures(self) -> bool:
+        """Whether it has tools of which the suite knows more than that they make tasks."""
+        return self.profile.name == "control" or "test_tool_with_task" in self.tools
 
 
 async def introduce(client: WireClient, spec: ServerSpec) -> Introduction:

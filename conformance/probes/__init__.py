@@ -8,12 +8,15 @@ from typing import Final
 from mcptasks.conformance.probes import (
     answers,
     asking,
+    callers,
     cap,
     core,
     creation,
     ids,
     jsonrpc,
+    listen,
     methods,
+    restarts,
     routing,
     transport,
 )
@@ -23,6 +26,20 @@ __all__ = ["ALL", "Probe"]
 
 ALL: Final[tuple[Probe, ...]] = tuple(
     probe
-    for module in (core, cap, methods, answers, jsonrpc, transport, routing, creation, asking, ids)
+    for module in (
+        core,
+        cap,
+        methods,
+        answers,
+        jsonrpc,
+        transport,
+        routing,
+        creation,
+        asking,
+        callers,
+        listen,
+        ids,
+        restarts,
+    )
     for probe in module.GROUP.probes
 )
