@@ -21,6 +21,7 @@ from mcptasks.conformance.outcomes import JudgementOptions
 from mcptasks.conformance.runner.account import RunOptions
 from mcptasks.conformance.runner.options import read_options
 from mcptasks.conformance.runner.run import Target, run_targets
+from mcptasks.conformance.wire.mapping import profile_named
 from mcptasks.conformance.wire.secrets import HeaderLine
 from mcptasks.conformance.wire.spec import DEFAULT_REQUESTS, ProfileName, ServerSpec
 
@@ -34,7 +35,7 @@ def check_server(
     other_headers: Mapping[str, str] | None = None,
     start: str | None = None,
     restart_command: str | None = None,
-    profile: ProfileName | None = None,
+    profile: ProfileName | str | os.PathLike[str] | None = None,
     budget: str | int = DEFAULT_REQUESTS,
     max_requests: int | None = None,
     rate: float | None = None,
@@ -57,7 +58,8 @@ def check_server(
         other_headers: those of a second caller, who must not get at the first one's tasks.
         start: command that starts the server first; it is ended afterwards.
         restart_command: command that kills the server hard, starts it on the same data, and returns when it is up.
-        profile: which tools to drive it with, ``control`` or ``official``; by default the richest it offers.
+        profile: which tools to drive it with: ``control``, ``official``, or a mapping file (``.toml``) that
+            says what its own do; by default the richest it offers.
         budget: requests to make (``3000``) or wall time (``"8s"``, ``"2m"``).
         max_requests: send at most so many, whatever the budget says.
         rate: send at most so many a second.
@@ -97,13 +99,15 @@ def check_server(
         tuple(HeaderLine.parse(f"{name}: {value}") for name, value in (given or {}).items())
         for given in (headers, other_headers)
     )
+    name, mapping = profile_named(None if profile is None else os.fspath(profile))
     spec = ServerSpec(
         url,
         lines,
         others,
         start=start,
         restart_command=restart_command,
-        profile=profile,
+        profile=name,
+        mapping=mapping,
         max_requests=max_requests,
         rate=rate,
         settle=settle,

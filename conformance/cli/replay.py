@@ -108,6 +108,7 @@ def _server(
         restart_command=options.get("restart_command"),
         serve=options.get("serve"),
         profile=options.get("profile"),
+        mapping=options.get("mapping") or {},
         settle=options.get("settle"),
     )
 

@@ -95,7 +95,11 @@ def run(
     ] = None,
     profile: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Tools to drive a server with: control or official; by default the richest."),
+        typer.Option(
+            metavar="NAME|FILE.toml",
+            help="Tools to drive a server with: control, official, or a file that maps its own ('mcptasks init' writes"
+            " one); by default the richest that it offers.",
+        ),
     ] = None,
     max_requests: Annotated[
         int | None, typer.Option(metavar="N", help="Send a server at most so many requests.")

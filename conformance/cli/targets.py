@@ -68,6 +68,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
 
 def _server(options: TargetOptions) -> Target:
     from mcptasks.conformance.runner.run import Target
+    from mcptasks.conformance.wire.mapping import profile_named
     from mcptasks.conformance.wire.spec import DEFAULT_REQUESTS, ServerSpec
 
     for option, given in (
@@ -77,13 +78,15 @@ def _server(options: TargetOptions) -> Target:
     ):
         if given:
             raise UsageError(f"{option} names a store, and --url or --start a server: one target at a time")
+    profile, mapping = profile_named(options.profile)
     spec = ServerSpec.named(
         options.url or "",
         options.headers,
         options.other_headers,
         start=options.start,
         restart_command=options.restart_command,
-        profile=options.profile,
+        profile=profile,
+        mapping=mapping,
         max_requests=options.max_requests,
         rate=options.rate,
         settle=options.settle,

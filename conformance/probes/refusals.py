@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcptasks.conformance.engine.wire_profiles import Control, Official
+from mcptasks.conformance.engine.wire_profiles import Control
+from mcptasks.conformance.engine.wire_tools import ToolProfile
 from mcptasks.conformance.probes.raw import RawAnswer
 from mcptasks.conformance.probes.session import ProbeSession, ProbeSkipped, ProbeTask
 from mcptasks.conformance.wire import names
@@ -68,9 +69,9 @@ async def harmless_call(session: ProbeSession) -> tuple[dict[str, Any], str]:
     if isinstance(profile, Control):
         params: Mapping[str, JSON] = profile.stepping("mcptasks-no-such-task", _STEP)
         other = "task_open"
-    elif isinstance(profile, Official) and "greet" in profile.tools:
-        params = {"name": "greet", "arguments": {"name": "mcptasks"}}
-        other = next((name for name in sorted(profile.tools) if name != "greet"), "mcptasks_no_such_tool")
+    elif isinstance(profile, ToolProfile) and "plain" in profile.roles:
+        params = profile.roles["plain"].params
+        other = next((name for name in sorted(profile.tools) if name != params["name"]), "mcptasks_no_such_tool")
     else:
         raise ProbeSkipped("the server has no tool that can be called without leaving a task behind")
     message = session.message("tools/call", params)

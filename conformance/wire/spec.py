@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import unquote, urlsplit
 
@@ -14,8 +14,8 @@ from mcptasks.strategies.json_values import JSON
 
 __all__ = ["DEFAULT_REQUESTS", "PROFILES", "ProfileName", "ServerSpec"]
 
-ProfileName = Literal["control", "official"]
-PROFILES: Final[tuple[ProfileName, ...]] = ("control", "official")
+ProfileName = Literal["control", "official", "mapped"]
+PROFILES: Final[tuple[ProfileName, ...]] = ("control", "official", "mapped")
 
 DEFAULT_REQUESTS: Final = 3000
 """Requests of a run where the user names no budget."""
@@ -38,6 +38,8 @@ class ServerSpec:
     """Task store (``module:attr``) to put behind the suite's own harness, which is then the server."""
     profile: ProfileName | None = None
     """Which tools to drive it with; ``None`` takes the richest that it offers."""
+    mapping: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """With the profile ``mapped``: the server's own tools by what they do (see :mod:`.mapping`)."""
     max_requests: int | None = None
     rate: float | None = None
     """Requests per second at most."""
@@ -63,7 +65,13 @@ class ServerSpec:
         elif self.start is None and self.serve is None:
             raise UsageError("a server needs a URL")
         if self.profile is not None and self.profile not in PROFILES:
-            raise UsageError(f"unknown profile '{self.profile}'; known are {', '.join(PROFILES)}")
+            raise UsageError(
+                f"unknown profile '{self.profile}'; known are control, official, or a mapping file (.toml)"
+            )
+        if self.profile == "mapped" and not self.mapping:
+            raise UsageError(
+                "the profile mapped needs a file that says what the server's tools do: --profile FILE.toml"
+            )
         if self.max_requests is not None and self.max_requests < 1:
             raise UsageError("--max-requests must be at least 1")
         if self.rate is not None and not self.rate > 0:
@@ -112,6 +120,8 @@ class ServerSpec:
             value = getattr(self, member)
             if value is not None:
                 out[member] = value
+        if self.mapping:
+            out["mapping"] = dict(self.mapping)
         return out
 
     def to_json(self) -> dict[str, JSON]:
