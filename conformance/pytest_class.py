@@ -140,7 +140,8 @@ class TaskStoreConformance(_Conformance):
 
 
 class TaskServerConformance(_Conformance):
-    """Tests of a server of revision 2026-07-28; subclass it as ``Test…`` and define :attr:`url` or :attr:`start`.
+    """Tests of a server of revision 2026-07-28; subclass it as ``Test…`` and define :attr:`url`, :attr:`start`
+    or :attr:`command`.
 
     The attributes above stand in for the pytest options of the same name, which go before them; ``budget``
     counts requests, 3000 by default.
@@ -152,6 +153,8 @@ class TaskServerConformance(_Conformance):
     """Its endpoint; may also be a property, such as one that starts a server."""
     start: ClassVar[str | None] = None
     """Command that starts it first; without :attr:`url` it prints its URL."""
+    command: ClassVar[str | None] = None
+    """Command that starts a server over stdio; instead of :attr:`url`."""
     restart_command: ClassVar[str | None] = None
     """Command that kills it hard, starts it on the same data, and returns when it is up."""
     headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -178,6 +181,7 @@ class TaskServerConformance(_Conformance):
             lines,
             others,
             start=self.start,
+            command=self.command,
             restart_command=self.restart_command,
             profile=self.tools,
             max_requests=self.max_requests,

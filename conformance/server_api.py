@@ -34,6 +34,7 @@ def check_server(
     headers: Mapping[str, str] | None = None,
     other_headers: Mapping[str, str] | None = None,
     start: str | None = None,
+    command: str | None = None,
     restart_command: str | None = None,
     profile: ProfileName | str | os.PathLike[str] | None = None,
     budget: str | int = DEFAULT_REQUESTS,
@@ -50,13 +51,14 @@ def check_server(
     fail_on: Literal["fail", "warn"] = "fail",
     fail_fast: bool = False,
 ) -> StoreReport:
-    """Check a server of revision 2026-07-28 over Streamable HTTP.
+    """Check a server of revision 2026-07-28 over Streamable HTTP or stdio.
 
     Args:
         url: its endpoint; may be left out with ``start``, whose output then names it.
         headers: sent with every request; ``env:NAME`` in a value stands for an environment variable.
         other_headers: those of a second caller, who must not get at the first one's tasks.
         start: command that starts the server first; it is ended afterwards.
+        command: command that starts a server over stdio; instead of a URL.
         restart_command: command that kills the server hard, starts it on the same data, and returns when it is up.
         profile: which tools to drive it with: ``control``, ``official``, or a mapping file (``.toml``) that
             says what its own do; by default the richest it offers.
@@ -105,6 +107,7 @@ def check_server(
         lines,
         others,
         start=start,
+        command=command,
         restart_command=restart_command,
         profile=name,
         mapping=mapping,

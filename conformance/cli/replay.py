@@ -46,6 +46,10 @@ def replay(
         list[str] | None,
         typer.Option(metavar="'NAME: VALUE'", help="Header of the second caller; repeatable."),
     ] = None,
+    command: Annotated[
+        str | None,
+        typer.Option(metavar="'CMD …'", help="Another server over stdio than the one in the file."),
+    ] = None,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="After which a call counts as never ending.")] = 5.0,
     settle: Annotated[float, typer.Option(metavar="SECONDS", help="How long to wait for events that are due.")] = 2.0,
 ) -> int:
@@ -62,7 +66,7 @@ def replay(
     from mcptasks.reports.replay_file import read_replay
 
     saved = read_replay(file)
-    spec = _server(saved, file, url, header or [], other_header or []) or _spec(
+    spec = _server(saved, file, url, header or [], other_header or [], command) or _spec(
         saved, file, store, store_arg or [], adapter
     )
     try:
@@ -83,18 +87,33 @@ def replay(
 
 
 def _server(
-    saved: Replay, file: Path, url: str | None, headers: Sequence[str], others: Sequence[str]
+    saved: Replay, file: Path, url: str | None, headers: Sequence[str], others: Sequence[str], command: str | None
 ) -> ServerSpec | None:
     """The server to replay on; ``None`` if it is about a store."""
     from mcptasks.conformance.errors import UsageError
-    from mcptasks.conformance.wire.secrets import REDACTED
+    from mcptasks.conformance.wire.secrets import REDACTED, HeaderLine
     from mcptasks.conformance.wire.spec import ServerSpec
 
     if saved.target.kind != "server":
-        if url is not None or headers or others:
-            raise UsageError(f"{file}: it is about a store; --url, --header and --other-header go with a server")
+        if url is not None or headers or others or command is not None:
+            raise UsageError(
+                f"{file}: it is about a store; --url, --command, --header and --other-header go with a server"
+            )
         return None
     options: Any = saved.target.options
+    if url is not None and command is not None:
+        raise UsageError("--url and --command name two servers: one target at a time")
+    if command is None and url is None:
+        command = options.get("command")
+    if command is not None:
+        return ServerSpec(
+            headers=tuple(HeaderLine.parse(text) for text in headers),
+            other_headers=tuple(HeaderLine.parse(text) for text in others),
+            command=command,
+            profile=options.get("profile"),
+            mapping=options.get("mapping") or {},
+            settle=options.get("settle"),
+        )
     lines: list[Sequence[str]] = []
     for option, member, given in (("--header", "headers", headers), ("--other-header", "other_headers", others)):
         kept = [text for text in options.get(member, ()) if isinstance(text, str)]

@@ -86,6 +86,10 @@ def run(
         str | None,
         typer.Option(metavar="'CMD …'", help="Command that starts the server; without --url it prints its URL."),
     ] = None,
+    command: Annotated[
+        str | None,
+        typer.Option(metavar="'CMD …'", help="Command that starts a server over stdio: on its stdin and stdout."),
+    ] = None,
     restart_command: Annotated[
         str | None,
         typer.Option(
@@ -151,7 +155,7 @@ def run(
     report_dir: Annotated[Path, typer.Option(metavar="DIR", help="Where the report files go.")] = REPORT_DIR,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no files.")] = False,
 ) -> int:
-    """Check a task store or a server; without --store and --url the embedded references.
+    """Check a task store or a server; without --store, --url and --command the embedded references.
 
     Exit codes: 0 conformant, 1 nonconformant, 2 wrong usage, 3 target unusable, 4 inconclusive,
     5 a fault of the suite itself, 130 interrupted.
@@ -180,6 +184,7 @@ def run(
         max_requests,
         rate,
         settle,
+        command,
     )
     targets = targets_of(named)
     options = read_options(

@@ -39,18 +39,25 @@ def serve(
     control_tools: Annotated[
         bool, typer.Option("--control-tools/--no-control-tools", help="task_open and task_step.")
     ] = True,
+    stdio: Annotated[
+        bool, typer.Option("--stdio", help="Serve over standard input and output instead, until the input ends.")
+    ] = False,
 ) -> int:
-    """Serve a task store over Streamable HTTP (2026-07-28) until interrupted; prints the URL.
+    """Serve a task store over Streamable HTTP (2026-07-28) until interrupted; prints the URL.  Or, with --stdio, over
+    standard input and output.
 
     The server keeps no state of any task: what a client sees is what the store does.
     """
     from mcptasks.conformance.cli.targets import TargetOptions, parse_arguments, targets_of
     from mcptasks.conformance.targets.loading import load_source
-    from mcptasks.fixtures.server import HarnessOptions
+    from mcptasks.fixtures.server import HarnessOptions, serve_stdio
     from mcptasks.fixtures.server import serve as serve_store
 
     targets_of(TargetOptions(store, tuple(store_arg or ()), adapter))  # one clear line for a wrong name
     source, _ = load_source(store, parse_arguments(store_arg or ()), adapter)
     options = HarnessOptions(official_tools=official_tools, control_tools=control_tools, callers_file=callers_file)
+    if stdio:
+        serve_stdio(source, options=options)
+        return 0
     serve_store(source, options=options, host=host, port=port, on_ready=lambda url: print(url, flush=True))
     return 0

@@ -36,11 +36,12 @@ class TargetOptions:
     max_requests: int | None = None
     rate: float | None = None
     settle: float | None = None
+    command: str | None = None
 
     @property
     def is_server(self) -> bool:
         """Whether a server is named."""
-        return self.url is not None or self.start is not None
+        return self.url is not None or self.start is not None or self.command is not None
 
 
 def targets_of(options: TargetOptions) -> list[Target]:
@@ -77,13 +78,14 @@ def _server(options: TargetOptions) -> Target:
         ("--store-arg", options.store_args),
     ):
         if given:
-            raise UsageError(f"{option} names a store, and --url or --start a server: one target at a time")
+            raise UsageError(f"{option} names a store, and --url, --start or --command a server: one target at a time")
     profile, mapping = profile_named(options.profile)
     spec = ServerSpec.named(
         options.url or "",
         options.headers,
         options.other_headers,
         start=options.start,
+        command=options.command,
         restart_command=options.restart_command,
         profile=profile,
         mapping=mapping,
@@ -104,7 +106,7 @@ def _check_no_server_options(options: TargetOptions) -> None:
         ("--rate", options.rate),
     ):
         if given:
-            raise UsageError(f"{option} goes with --url, which is missing")
+            raise UsageError(f"{option} goes with --url or --command, which is missing")
 
 
 def _check_revision(revision: str) -> None:

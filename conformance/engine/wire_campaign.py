@@ -221,7 +221,7 @@ class WireCampaign(Campaign):
         self.automaton.exercised["tasks.sec.entropy"] += 1
         reason = weakness(ids)
         if reason is not None:
-            sent = Transcript(self._server.url, self._server.spec.sent_headers)
+            sent = Transcript(self._server.url, self._server.spec.sent_headers, self._server.spec.command)
             few = [item for item in operations if isinstance(item, Create)][:3]  # they show what ids look like
             for made in few:
                 sent.add("tools/call", self._introduction.profile.opening(made.as_, [made]), None, "task")

@@ -266,7 +266,8 @@ class WireInterpreter:
                 "every",
                 problem.kind,
                 problem.text,
-                f"{method} is answered with one JSON-RPC message as application/json or text/event-stream",
+                f"{method} is answered with one JSON-RPC message "
+                + ("on a line" if self.client.stdio is not None else "as application/json or text/event-stream"),
                 problem.text,
             )
             raise AssertionError("a breach without its stop") from problem

@@ -78,7 +78,7 @@ class ServerSource:
                 told.add(text)
                 note(text)
 
-        self.opened = OpenServer(client, profile, Forms(), Transcript(url, spec.sent_headers), once)
+        self.opened = OpenServer(client, profile, Forms(), Transcript(url, spec.sent_headers, spec.command), once)
         self.spec = spec
         self.url = url
         """Its endpoint."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mcptasks.conformance.wire.secrets import HeaderLine, shown_url
+from mcptasks.conformance.wire.transcript import stdio_preface
 
 __all__ = ["Commands"]
 
@@ -28,11 +29,17 @@ class Commands:
         url: of the server.
         headers: the user's.
         other_headers: sent instead as the second caller.
+        command: that starts the server, if it is one over stdio: then the lines to write to it are given.
     """
 
     def __init__(
-        self, url: str, headers: tuple[HeaderLine, ...] = (), other_headers: tuple[HeaderLine, ...] = ()
+        self,
+        url: str,
+        headers: tuple[HeaderLine, ...] = (),
+        other_headers: tuple[HeaderLine, ...] = (),
+        command: str | None = None,
     ) -> None:
+        self._program = command
         self._url = shown_url(url)
         self._headers = headers
         self._other_headers = other_headers
@@ -65,6 +72,9 @@ class Commands:
         """The commands."""
         skipped = max(0, len(self._sent) - _MOST)
         out = [f"# {skipped} requests before these are left out"] if skipped else []
+        if self._program is not None:
+            lines = (self._line(body, creates) for _, _, body, creates, _ in self._sent[skipped:])
+            return (stdio_preface(self._program), *out, *lines)
         return (*out, *(self._command(*item) for item in self._sent[skipped:]))
 
     def _command(
@@ -98,6 +108,14 @@ class Commands:
             return command
         variable = creates.upper()
         return f'{variable}=$({command}{_TAKE_ID}); echo "${variable}"'
+
+    def _line(self, body: bytes, creates: str) -> str:
+        if len(body) > _LONGEST:
+            return f"# a line of {len(body)} bytes"
+        text = body.decode("utf-8", "backslashreplace")
+        for task_id in sorted(self._ids, key=len, reverse=True):
+            text = text.replace(task_id, f"${self._ids[task_id]}")
+        return f"{text}    # its answer has the taskId {creates.upper()}" if creates else text
 
     def _filled(self, text: str) -> str:
         quoted = shlex.quote(text)

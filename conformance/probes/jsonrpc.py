@@ -247,9 +247,11 @@ async def misshapen_params(session: ProbeSession) -> None:
     task, shown = await asking_task(session)
     array = session.message("tools/list")
     array["params"] = []
-    answer = await session.raw(array)
+    # Over stdio that is no valid MCP message, and a client may write none.
+    answer = None if session.over_stdio else await session.raw(array)
     # Without members there is no _meta either, and its version does not match the header.
-    _judge_params(session, "rpc.invalid-params", answer, "a tools/list with params []", "array", (HEADER_MISMATCH,))
+    if answer is not None:
+        _judge_params(session, "rpc.invalid-params", answer, "a tools/list with params []", "array", (HEADER_MISMATCH,))
     wrong: list[tuple[str, str, dict[str, JSON]]] = [
         ("tasks/update with inputResponses []", "tasks/update", {"taskId": task.id, "inputResponses": []}),
         ('tasks/update with inputResponses "yes"', "tasks/update", {"taskId": task.id, "inputResponses": "yes"}),

@@ -15,6 +15,7 @@ from mcptasks.conformance.errors import SuiteError, TargetUnusableError
 from mcptasks.conformance.probes import ALL, Probe
 from mcptasks.conformance.probes.session import ProbeOver, ProbeSession, ProbeSkipped
 from mcptasks.conformance.wire.problems import WireProblem
+from mcptasks.conformance.wire.stdio_scope import over_stdio
 
 __all__ = ["Outcome", "available", "find", "replay_probe", "run_probe"]
 
@@ -47,13 +48,17 @@ def available(source: ServerSource) -> frozenset[str]:
     listens = {"listen"} if source.opened.listens else set()
     callers = {"second-caller"} if source.spec.has_other else set()
     restarts = {"restart"} if source.spec.restart_command is not None else set()
-    return frozenset({source.opened.profile.name, *listens, *callers, *restarts})
+    stdio = {"stdio"} if source.opened.client.stdio is not None else set()
+    return frozenset({source.opened.profile.name, *listens, *callers, *restarts, *stdio})
 
 
 def applicable(source: ServerSource) -> Iterable[Probe]:
     """The probes that can run on a server, in their order."""
     offered = available(source)
-    return (probe for probe in ALL if probe.needs <= offered)
+    found = (probe for probe in ALL if probe.needs <= offered)
+    if source.opened.client.stdio is None:
+        return found
+    return (probe for probe in found if any(over_stdio(name) is not None for name in probe.requirements))
 
 
 async def run_probe(

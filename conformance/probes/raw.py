@@ -16,6 +16,8 @@ import httpx
 from mcptasks.conformance.wire.json_text import BadTextError, decode
 from mcptasks.conformance.wire.problems import WireProblem
 from mcptasks.conformance.wire.sse import EventReader
+from mcptasks.conformance.wire.stdio_channel import StdioChannel
+from mcptasks.conformance.wire.stdio_transport import StdioTransport
 from mcptasks.strategies.json_values import JSON, text_of
 
 __all__ = ["RawAnswer", "RawSender"]
@@ -46,6 +48,8 @@ class RawAnswer:
     """Whether it was read to its end: false of a stream that was left, or at the deadline."""
     problem: str = ""
     """Why there is no answer, or only part of one, as a clause about the server."""
+    stdio: bool = False
+    """Whether it came over stdio: then HTTP status and headers stand for nothing."""
 
     @property
     def kind(self) -> str:
@@ -85,7 +89,8 @@ class RawAnswer:
             return self.problem
         error, result = self.error, self.result
         if error is not None:
-            return f"error {error['code']}: {text_of(error.get('message'), 80)} (HTTP {self.status})"
+            status = "" if self.stdio else f" (HTTP {self.status})"
+            return f"error {error['code']}: {text_of(error.get('message'), 80)}{status}"
         if result is not None:
             return f"a result: {text_of(result, 120)}"
         shown = text_of(self.body[:80].decode("utf-8", "backslashreplace"), 100) if self.body else "no body"
@@ -98,11 +103,13 @@ class RawSender:
     Args:
         url: of the endpoint.
         answer_s: seconds that an answer may take.
+        stdio: the channel to a server over stdio, instead of HTTP.
     """
 
-    def __init__(self, url: str, answer_s: float) -> None:
+    def __init__(self, url: str, answer_s: float, stdio: StdioChannel | None = None) -> None:
         self._url = httpx.URL(url).copy_with(userinfo=b"")
         self._answer_s = answer_s
+        self._stdio = stdio
         self._clients: dict[bool, httpx.AsyncClient] = {}
 
     def _client(self, fresh: bool) -> httpx.AsyncClient:
@@ -111,6 +118,7 @@ class RawSender:
         if client is None:
             local = self._url.host in ("127.0.0.1", "localhost", "::1")
             client = self._clients[fresh] = httpx.AsyncClient(
+                transport=None if self._stdio is None else StdioTransport(self._stdio),
                 verify=_verification() if self._url.scheme == "https" else False,
                 follow_redirects=False,
                 trust_env=not local,
@@ -177,6 +185,10 @@ class RawSender:
                     await response.aclose()
         except TimeoutError:
             problem = "gave no answer in time" if not reading.status else "did not finish its answer in time"
+        except WireProblem as error:
+            if error.kind == "unreachable":
+                raise
+            problem = error.text
         except httpx.ConnectError as error:
             raise WireProblem("unreachable", f"nothing listens at {self._url.host} any more") from error
         except (httpx.HTTPError, httpx.StreamError, ssl.SSLError, OSError) as error:
@@ -189,6 +201,7 @@ class RawSender:
             time.monotonic() - started,
             ended,
             problem,
+            self._stdio is not None,
         )
 
 

@@ -17,8 +17,9 @@ from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.envelopes import code_smells, notification_smells
 from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.pacing import retry_after
-from mcptasks.conformance.wire.problems import WireProblem
+from mcptasks.conformance.wire.problems import Smell, WireProblem
 from mcptasks.conformance.wire.requests import CAPABILITIES, ROUTED_BY
+from mcptasks.conformance.wire.stdio_scope import over_stdio
 from mcptasks.strategies.json_values import JSON, text_of
 from mcptasks.strategies.operations import Create, Operation
 
@@ -95,6 +96,8 @@ class ProbeSession:
         self.tasks: list[ProbeTask] = []
         self.skipped: dict[str, str] = {}
         """Requirements that the probe could not judge here, with the reason."""
+        self._framing: list[Smell] = []
+        """What was wrong on standard output beside the answers."""
         self._errors: list[dict[str, Any]] = []
         self._streamed: list[list[str]] = []
         """Of each stream that answered a request: its notifications."""
@@ -106,8 +109,13 @@ class ProbeSession:
             [(line.name.encode(), line.resolved().encode()) for line in lines]
             for lines in (spec.sent_headers, spec.other_sent_headers)
         )
-        self._commands = Commands(source.url, spec.sent_headers, spec.other_sent_headers)
-        self._sender = RawSender(source.url, self.client.limits.answer_s)
+        self._commands = Commands(source.url, spec.sent_headers, spec.other_sent_headers, spec.command)
+        self._sender = RawSender(source.url, self.client.limits.answer_s, self.client.stdio)
+
+    @property
+    def over_stdio(self) -> bool:
+        """Whether the server is one over stdio."""
+        return self.client.stdio is not None
 
     # --- requests --------------------------------------------------------------------------
 
@@ -298,6 +306,8 @@ class ProbeSession:
                 raise
             raise ProbeSkipped(f"the server {problem.text}") from problem
         self.exercised[f"{'refused' if reply.error is not None else 'answered'}:{method}"] += 1
+        if self.over_stdio:
+            self._framing += reply.smells
         return reply
 
     async def tools(self) -> frozenset[str]:
@@ -438,6 +448,8 @@ class ProbeSession:
         Raises:
             ProbeOver: it is breached.
         """
+        if self.over_stdio and over_stdio(requirement) is None:
+            return ok
         self.exercised[requirement] += 1
         if ok:
             if choice is not None:
@@ -468,6 +480,7 @@ class ProbeSession:
     def judge_the_rest(self) -> None:
         """Judge what was seen by the way, whatever it was about: last, so that a probe's own finding comes first."""
         self._judge_codes()
+        self._judge_framing()
         for methods in self._streamed:
             self.exercised[_RESERVED] += 1
             if any(name.startswith(f"{_RESERVED}/") for name in self.known):
@@ -482,6 +495,21 @@ class ProbeSession:
                     aspect=smell.aspect,
                     soft=True,
                 )
+
+    def _judge_framing(self) -> None:
+        """What came on the standard output of a server over stdio."""
+        if self.client.stdio is None:
+            return
+        for smell in (*self._framing, *self.client.stdio.smells()):
+            self.check(
+                smell.requirement,
+                False,
+                expected=smell.expected,
+                actual=f"an answer {smell.actual}",
+                message=f"an answer {smell.actual}",
+                aspect=smell.aspect,
+                soft=True,
+            )
 
     def _judge_codes(self) -> None:
         """The codes of all errors (MCP, "Error Codes")."""

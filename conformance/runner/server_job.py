@@ -16,6 +16,9 @@ from mcptasks.conformance.runner.job import Job
 from mcptasks.conformance.wire.client import WireClient
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire.starting import StartedServer, start
+from mcptasks.conformance.wire.stdio_channel import StdioChannel
+from mcptasks.conformance.wire.stdio_scope import NOT_OVER_STDIO
+from mcptasks.conformance.wire.stdio_transport import STDIO_URL
 from mcptasks.strategies.json_values import JSON
 from mcptasks.strategies.operations import Operation, sequence_from_json
 
@@ -27,6 +30,7 @@ _REASONS = {
     "restart": "no way to restart the server was given (--restart-command)",
     "peer": "replicas are not checked by this version",
     "second-caller": "no second caller was given (--other-header)",
+    "stdio": "a server over HTTP (--command names one over stdio)",
     "dual-era": "this version speaks one revision with a server",
 }
 
@@ -55,6 +59,7 @@ class ServerWork:
         self._beat = beat
         self._started: StartedServer | None = None
         self._client: WireClient | None = None
+        self._stdio: StdioChannel | None = None
 
     async def open(self) -> WireCampaign | None:
         """Find out about the server; the campaign to run, or ``None`` if the job is done.
@@ -64,9 +69,18 @@ class ServerWork:
         """
         self._started = await start(self._spec)
         url = self._started.url if self._started is not None else self._spec.url
+        if self._spec.command is not None:
+            self._stdio = StdioChannel(self._spec.command)
+            await self._stdio.start()
+            url = STDIO_URL
         timeout = self._job.settings.timeout
         client = self._client = WireClient(
-            self._spec, url, limits=limits_of(timeout), beat=self._beat.words, version=_version()
+            self._spec,
+            url,
+            limits=limits_of(timeout),
+            beat=self._beat.words,
+            version=_version(),
+            stdio=self._stdio,
         )
         introduction = await introduce(client, self._spec)
         source = ServerSource(client, introduction.profile, self._spec, url, self._note)
@@ -82,6 +96,8 @@ class ServerWork:
         """Close the connections and end what was started."""
         if self._client is not None:
             await self._client.close()
+        if self._stdio is not None:
+            await self._stdio.close()
         if self._started is not None:
             await self._started.stop()
 
@@ -94,6 +110,7 @@ class ServerWork:
         offered += ["listen"] if no_listening is None else []
         reasons = dict(_REASONS) if no_listening is None else {**_REASONS, "listen": no_listening}
         offered += ["second-caller"] if self._spec.has_other else []
+        offered += ["stdio"] if self._spec.command is not None else []
         offered += ["restart"] if self._spec.restart_command is not None else []
         options: dict[str, JSON] = {"profile": profile.name}
         self._emit(
@@ -101,7 +118,7 @@ class ServerWork:
                 "kind": "probe",
                 "features": asdict(WIRE_FEATURES),
                 "reasons": reasons,
-                "not_applicable": {},
+                "not_applicable": dict(NOT_OVER_STDIO) if self._spec.command is not None else {},
                 "offered": offered,
                 "options": options,
             }

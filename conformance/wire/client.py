@@ -25,6 +25,9 @@ from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WirePr
 from mcptasks.conformance.wire.requests import Outgoing, RequestMaker
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire.sse import EventReader
+from mcptasks.conformance.wire.stdio_channel import StdioChannel
+from mcptasks.conformance.wire.stdio_scope import over_stdio
+from mcptasks.conformance.wire.stdio_transport import StdioTransport
 from mcptasks.strategies.json_values import JSON, text_of
 
 __all__ = ["Limits", "Reply", "WireClient", "Words"]
@@ -35,6 +38,7 @@ _LONGEST_WAIT: Final = 60.0
 _ATTEMPTS: Final = 10
 _EVENTS: Final = 10_000
 _EVERY_REPLY: Final = ("rpc.version", "rpc.id-echo", "rpc.result-xor-error", "http.response-type")
+_EVERY_LINE: Final = ("stdio.messages-only", "stdio.one-line", "stdio.no-requests")
 
 
 class Words(Protocol):
@@ -87,6 +91,7 @@ class WireClient:
         beat: ``beat[0]`` is incremented for every request.
         version: of the suite.
         exercised: counts of observations by requirement, added to.
+        stdio: the channel to a server over stdio, instead of HTTP.
     """
 
     def __init__(
@@ -98,12 +103,14 @@ class WireClient:
         beat: Words | None = None,
         version: str = "0",
         exercised: Counter[str] | None = None,
+        stdio: StdioChannel | None = None,
     ) -> None:
         self.limits = limits or Limits()
+        self.stdio = stdio
         self.requests = 0
         self.exercised: Counter[str] = Counter() if exercised is None else exercised
         self._url = httpx.URL(url).copy_with(userinfo=b"")  # it goes as a header
-        self.endpoint = _endpoint(url)
+        self.endpoint = _endpoint(url) if stdio is None else stdio.name
         self._left = spec.max_requests
         self.reserve = 0
         """Requests kept back to end what is open."""
@@ -115,6 +122,7 @@ class WireClient:
         local = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
         # A proxy from the environment is for servers elsewhere; none reaches this machine's loopback.
         self._http = httpx.AsyncClient(
+            transport=None if stdio is None else StdioTransport(stdio),
             follow_redirects=False,
             trust_env=not local,
             timeout=None,
@@ -162,8 +170,15 @@ class WireClient:
         for attempt in range(_ATTEMPTS):
             self.spend(beyond=beyond)
             await self.pacer.turn()
-            reply = await self._exchange(outgoing, again=attempt == 0 and method in _READS)
+            try:
+                reply = await self._exchange(outgoing, again=attempt == 0 and method in _READS)
+            except WireProblem as problem:
+                if self.stdio is None:
+                    raise
+                raise self._over_stdio(problem) from problem
             if isinstance(reply, Reply):
+                if self.stdio is not None:
+                    self._framing(self.stdio, reply)
                 self.pacer.answered()
                 return reply
             self.pacer.slow_down(reply)
@@ -174,6 +189,25 @@ class WireClient:
         raise WireProblem(
             "refused", f"asks to wait for more than {_LONGEST_WAIT:g} s in all before it serves a {method}"
         )
+
+    def _framing(self, stdio: StdioChannel, reply: Reply) -> None:
+        """Judge what came on standard output with an answer, and nothing that HTTP alone has."""
+        for requirement in _EVERY_LINE:
+            self.exercised[requirement] += 1
+        kept: list[Smell] = []
+        for smell in (*reply.smells, *stdio.smells()):
+            requirement = over_stdio(smell.requirement)
+            if requirement is not None:
+                kept.append(Smell(requirement, smell.aspect, smell.expected, smell.actual))
+        reply.smells = kept
+
+    def _over_stdio(self, problem: WireProblem) -> WireProblem:
+        """The problem as one of a server over stdio."""
+        assert self.stdio is not None
+        text = problem.text
+        if problem.kind == "silent":
+            text += "".join(f"; its output {smell.actual}" for smell in self.stdio.smells()[:1])
+        return WireProblem(problem.kind, text, over_stdio(problem.requirement), problem.hint)
 
     def spend(self, *, beyond: bool = False) -> None:
         """Count a request that is about to be sent.
@@ -234,7 +268,7 @@ class WireClient:
                 self._no_answer(outgoing.method, response, kind, body)
             raise self._bad_text(outgoing.method, error) from error
         if not body.isascii():
-            self.exercised["http.utf8"] += 1
+            self.exercised["http.utf8" if self.stdio is None else "stdio.utf8"] += 1
         smells: list[Smell] = []
         try:
             answer = read_answer(message, outgoing.id, smells)

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from mcptasks.conformance.errors import UsageError
 from mcptasks.conformance.wire.secrets import HeaderLine, Redactor, shown_url, url_secrets
+from mcptasks.conformance.wire.stdio_process import split_command
 from mcptasks.strategies.json_values import JSON
 
 __all__ = ["DEFAULT_REQUESTS", "PROFILES", "ProfileName", "ServerSpec"]
@@ -25,7 +26,7 @@ DEFAULT_REQUESTS: Final = 3000
 
 @dataclass(frozen=True, slots=True)
 class ServerSpec:
-    """A server over Streamable HTTP."""
+    """A server over Streamable HTTP or over stdio."""
 
     url: str = ""
     """Its endpoint; may be empty with ``start``, whose first line of output then names it."""
@@ -34,6 +35,8 @@ class ServerSpec:
     """Of a second caller, who may see nothing of the first one's tasks: sent instead of those of the same names."""
     start: str | None = None
     """Command that starts it first."""
+    command: str | None = None
+    """Command that starts a server over stdio, which then has no URL."""
     restart_command: str | None = None
     """Command that kills it hard, starts it on the same data, and returns when it is up."""
     serve: str | None = None
@@ -56,7 +59,9 @@ class ServerSpec:
         Raises:
             UsageError: the URL is none, or a number is out of range.
         """
-        if self.url:
+        if self.command is not None:
+            self._check_command(self.command)
+        elif self.url:
             try:
                 parts = urlsplit(self.url)
                 parts.port  # noqa: B018  # raises where it is no port
@@ -81,9 +86,23 @@ class ServerSpec:
         if self.settle is not None and self.settle < 0:
             raise UsageError("--settle must not be negative")
 
+    def _check_command(self, command: str) -> None:
+        split_command(command)
+        for option, given in (
+            ("a URL", self.url),
+            ("--start", self.start),
+            ("--restart-command", self.restart_command),
+            ("--header", self.headers),
+            ("--other-header", self.other_headers),
+        ):
+            if given:
+                raise UsageError(f"--command names a server over stdio, and {option} goes with one over HTTP")
+
     @property
     def name(self) -> str:
         """How reports name it."""
+        if self.command is not None:
+            return self.command
         if self.serve is not None:
             return f"server over {self.serve}"
         return shown_url(self.url) if self.url else (self.start or "")
@@ -124,7 +143,7 @@ class ServerSpec:
             out["headers"] = [line.shown for line in self.headers]
         if self.other_headers:
             out["other_headers"] = [line.shown for line in self.other_headers]
-        for member in ("start", "restart_command", "serve", "profile", "max_requests", "rate", "settle"):
+        for member in ("start", "command", "restart_command", "serve", "profile", "max_requests", "rate", "settle"):
             value = getattr(self, member)
             if value is not None:
                 out[member] = value

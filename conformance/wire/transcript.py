@@ -18,7 +18,7 @@ from mcptasks.conformance.wire.requests import CAPABILITIES, ROUTED_BY
 from mcptasks.conformance.wire.secrets import HeaderLine, shown_url
 from mcptasks.strategies.json_values import JSON
 
-__all__ = ["Transcript"]
+__all__ = ["Transcript", "stdio_preface"]
 
 _MOST: Final = 60
 _LONGEST: Final = 8192
@@ -31,9 +31,11 @@ class Transcript:
     Args:
         url: of the server.
         headers: the user's.
+        command: that starts the server, if it is one over stdio: then the lines to write to it are given.
     """
 
-    def __init__(self, url: str, headers: tuple[HeaderLine, ...] = ()) -> None:
+    def __init__(self, url: str, headers: tuple[HeaderLine, ...] = (), command: str | None = None) -> None:
+        self._program = command
         self._url = shown_url(url)
         self._headers = headers
         self._sent: list[tuple[str, Mapping[str, JSON], Mapping[str, JSON] | None, str]] = []
@@ -58,7 +60,8 @@ class Transcript:
             task_id: re.sub(r"\W", "_", name).upper() for name, task_id in ids.items() if _plain(task_id) is not None
         }
         skipped = max(0, len(self._sent) - _MOST)
-        out = [f"# {skipped} requests before these are left out"] if skipped else []
+        out = [] if self._program is None else [stdio_preface(self._program)]
+        out += [f"# {skipped} requests before these are left out"] if skipped else []
         for number, (method, params, capabilities, creates) in enumerate(self._sent[skipped:], 1):
             variable = re.sub(r"\W", "_", creates).upper() if creates else ""
             out.append(self._command(number, method, params, capabilities, variable, variables))
@@ -81,6 +84,10 @@ class Transcript:
         text = json.dumps(body, ensure_ascii=True, separators=(",", ":"))
         if len(text) > _LONGEST:
             return f"# {method} with a body of {len(text)} bytes: see the replay file"
+        if self._program is not None:
+            for task_id in sorted(variables, key=len, reverse=True):
+                text = text.replace(f'"taskId":"{task_id}"', f'"taskId":"${variables[task_id]}"')
+            return f"{text}    # its answer has the taskId {variable}" if variable else text
         data = _with_variables(shlex.quote(text), variables)
         parts = [r"curl -sS -w '\n'", shlex.quote(self._url)]
         lines = [
@@ -101,6 +108,11 @@ class Transcript:
         parts.append(f"--data-binary {data}")
         command = " ".join(parts)
         return f'{variable}=$({command}{_TAKE_ID}); echo "${variable}"' if variable else command
+
+
+def stdio_preface(command: str) -> str:
+    """What stands before the lines that are to be written to a server over stdio."""
+    return f"# lines for the standard input of: {command}"
 
 
 def _plain(task_id: str) -> str | None:
