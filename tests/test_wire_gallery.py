@@ -13,7 +13,7 @@ import pytest
 from wire_campaigns import campaign, findings
 
 from mcptasks.conformance.catalogue import load_catalogue
-from mcptasks.fixtures.gallery import FAULTS, VARIANTS, Fault, Variant, server_restart_faults
+from mcptasks.fixtures.gallery import FAULTS, VARIANTS, Fault, Variant, server_restart_faults, server_stdio
 from mcptasks.fixtures.gallery.server_base import start_entry
 from mcptasks.strategies.operations import Probe
 
@@ -36,11 +36,17 @@ def probed(entry: Fault) -> bool:
 
 KILLED = {entry.name for entry in server_restart_faults.GROUP.faults}
 """They show when their process is killed and started again, which here is this one."""
+OVER_STDIO = {entry.name for entry in (*server_stdio.GROUP.faults, *server_stdio.GROUP.variants)}
+"""They are processes of their own, and tested as such."""
 SERVER_FAULTS = sampled(
-    [entry for entry in FAULTS if entry.kind == "server" and (SEEDS or not probed(entry)) and entry.name not in KILLED],
+    [
+        entry
+        for entry in FAULTS
+        if entry.kind == "server" and (SEEDS or not probed(entry)) and entry.name not in KILLED | OVER_STDIO
+    ],
     11,
 )
-SERVER_VARIANTS = sampled([entry for entry in VARIANTS if entry.kind == "server"], 8)
+SERVER_VARIANTS = sampled([entry for entry in VARIANTS if entry.kind == "server" and entry.name not in OVER_STDIO], 8)
 
 
 @pytest.mark.parametrize("entry", SERVER_FAULTS, ids=name)

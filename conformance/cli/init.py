@@ -15,7 +15,10 @@ __all__ = ["init"]
 
 
 def init(
-    url: Annotated[str, typer.Option(metavar="URL", help="Endpoint of a server over Streamable HTTP.")],
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Endpoint of a server over Streamable HTTP.")] = None,
+    command: Annotated[
+        str | None, typer.Option(metavar="'CMD …'", help="Command that starts a server over stdio.")
+    ] = None,
     header: Annotated[
         list[str] | None,
         typer.Option(metavar="'NAME: VALUE'", help="Header for the server, env:NAME allowed; repeatable."),
@@ -34,6 +37,7 @@ def init(
 ) -> int:
     """List a server's tools, try them, and write a mapping file to edit, for ``mcptasks run --profile FILE``."""
     import asyncio
+    import shlex
 
     from mcptasks.conformance.cli.output import console, say
     from mcptasks.conformance.errors import UsageError
@@ -47,7 +51,9 @@ def init(
         raise UsageError(f"--out {out}: is there already; --force overwrites it")
     if not wait > 0:
         raise UsageError("--wait must be above 0")
-    spec = ServerSpec.named(url, header or ())
+    if (url is None) == (command is None):
+        raise UsageError("name a server, with --url or with --command")
+    spec = ServerSpec.named(url or "", header or (), command=command)
     tools = asyncio.run(_found(spec, tries, wait))
     screen = console()
     for tool in tools:
@@ -57,7 +63,8 @@ def init(
     except OSError as error:
         raise UsageError(f"--out {out}: cannot be written: {error.strerror}") from error
     if any(tool.role not in (None, "plain") for tool in tools):
-        say(screen, f"{out} is written: look it through, then run: mcptasks run --url {spec.name} --profile {out}")
+        named = f"--url {spec.name}" if command is None else f"--command {shlex.quote(command)}"
+        say(screen, f"{out} is written: look it through, then run: mcptasks run {named} --profile {out}")
     else:
         say(screen, f"{out} is written, but no tool was seen to make a task: name some in it")
     return 0
@@ -66,13 +73,23 @@ def init(
 async def _found(spec: ServerSpec, tries: bool, wait: float) -> list[Found]:
     from mcptasks.conformance.runner.run import tool_version
     from mcptasks.conformance.wire.client import WireClient
+    from mcptasks.conformance.wire.stdio_channel import StdioChannel
+    from mcptasks.conformance.wire.stdio_transport import STDIO_URL
     from mcptasks.conformance.wire.trying import list_tools, try_tool
 
-    async with WireClient(spec, spec.url, version=tool_version()) as client:
-        tools = await list_tools(client)
-        for tool in tools:
-            if tool.destructive:
-                tool.did = "calls itself destructive: not tried"
-            elif tries:
-                await try_tool(client, tool, wait)
+    stdio = None if spec.command is None else StdioChannel(spec.command)
+    url = spec.url if stdio is None else STDIO_URL
+    if stdio is not None:
+        await stdio.start()
+    try:
+        async with WireClient(spec, url, version=tool_version(), stdio=stdio) as client:
+            tools = await list_tools(client)
+            for tool in tools:
+                if tool.destructive:
+                    tool.did = "calls itself destructive: not tried"
+                elif tries:
+                    await try_tool(client, tool, wait)
+    finally:
+        if stdio is not None:
+            await stdio.close()
     return tools

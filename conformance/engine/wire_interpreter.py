@@ -32,6 +32,7 @@ from mcptasks.conformance.wire import translate
 from mcptasks.conformance.wire.client import Reply, Words
 from mcptasks.conformance.wire.names import INVALID_PARAMS
 from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
+from mcptasks.conformance.wire.stdio_scope import is_told
 from mcptasks.strategies.json_values import JSON, Payload, text_of
 from mcptasks.strategies.operations import Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
 
@@ -218,6 +219,8 @@ class WireInterpreter:
 
     def _smells(self, smells: Iterable[Smell], operation: str, method: str) -> None:
         for smell in smells:
+            if is_told(smell, self.known):
+                continue
             warning = smell.aspect.startswith("!")
             self.breach(
                 smell.requirement,

@@ -18,6 +18,7 @@ from mcptasks.conformance.probes import (
     methods,
     restarts,
     routing,
+    stdio,
     transport,
 )
 from mcptasks.conformance.probes.probe import Probe
@@ -28,6 +29,7 @@ ALL: Final[tuple[Probe, ...]] = tuple(
     probe
     for module in (
         core,
+        stdio,
         cap,
         methods,
         answers,

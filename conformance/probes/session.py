@@ -19,7 +19,7 @@ from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.pacing import retry_after
 from mcptasks.conformance.wire.problems import Smell, WireProblem
 from mcptasks.conformance.wire.requests import CAPABILITIES, ROUTED_BY
-from mcptasks.conformance.wire.stdio_scope import over_stdio
+from mcptasks.conformance.wire.stdio_scope import is_told, over_stdio
 from mcptasks.strategies.json_values import JSON, text_of
 from mcptasks.strategies.operations import Create, Operation
 
@@ -501,6 +501,8 @@ class ProbeSession:
         if self.client.stdio is None:
             return
         for smell in (*self._framing, *self.client.stdio.smells()):
+            if over_stdio(smell.requirement) is None or is_told(smell, self.known):
+                continue
             self.check(
                 smell.requirement,
                 False,

@@ -34,6 +34,9 @@ _REASONS = {
     "dual-era": "this version speaks one revision with a server",
 }
 
+_UP_S = 30.0
+"""Seconds in which a server over stdio may come up."""
+
 
 def _version() -> str:
     try:
@@ -82,7 +85,7 @@ class ServerWork:
             version=_version(),
             stdio=self._stdio,
         )
-        introduction = await introduce(client, self._spec)
+        introduction = await self._introduce(client, timeout)
         source = ServerSource(client, introduction.profile, self._spec, url, self._note)
         if self._job.mode == "replay":
             await self._replay(source, sequence_from_json(self._job.operations))
@@ -91,6 +94,15 @@ class ServerWork:
         if self._job.mode == "probe":
             return None
         return WireCampaign(source, self._job.settings, self._emit, self._beat, introduction)
+
+    async def _introduce(self, client: WireClient, timeout: float) -> Introduction:
+        # A server over stdio is asked while it still comes up.
+        if self._stdio is not None:
+            client.limits = limits_of(max(timeout, _UP_S))
+        try:
+            return await introduce(client, self._spec)
+        finally:
+            client.limits = limits_of(timeout)
 
     async def close(self) -> None:
         """Close the connections and end what was started."""

@@ -196,9 +196,9 @@ class WireClient:
             self.exercised[requirement] += 1
         kept: list[Smell] = []
         for smell in (*reply.smells, *stdio.smells()):
-            requirement = over_stdio(smell.requirement)
-            if requirement is not None:
-                kept.append(Smell(requirement, smell.aspect, smell.expected, smell.actual))
+            judged = over_stdio(smell.requirement)
+            if judged is not None:
+                kept.append(Smell(judged, smell.aspect, smell.expected, smell.actual))
         reply.smells = kept
 
     def _over_stdio(self, problem: WireProblem) -> WireProblem:

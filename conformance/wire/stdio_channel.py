@@ -22,6 +22,13 @@ __all__ = ["LISTEN", "Request", "StdioChannel", "readable"]
 
 LISTEN: Final = "subscriptions/listen"
 _CANCELLED: Final = "notifications/cancelled"
+_SUBSCRIBED: Final = (
+    "notifications/tasks",
+    "notifications/subscriptions/",
+    "notifications/tools/",
+    "notifications/prompts/",
+    "notifications/resources/",
+)
 _MOST_SMELLS: Final = 50
 _MOST_LEFT: Final = 1000
 _MOST_QUEUED: Final = 10_000
@@ -123,10 +130,10 @@ class StdioChannel:
         self.process = await StdioProcess.start(self.command)
         self._reader = asyncio.ensure_future(self._read())
 
-    async def close(self) -> None:
-        """End the server: close its input, wait, terminate, kill."""
+    async def close(self, gently: float = 3.0) -> None:
+        """End the server: close its input, wait for so many seconds, terminate, kill."""
         if self.process is not None:
-            await self.process.stop()
+            await self.process.stop(gently)
         if self._reader is not None:
             self._reader.cancel()
             await asyncio.wait((self._reader,))
@@ -193,7 +200,7 @@ class StdioChannel:
 
     async def _write(self, line: bytes) -> None:
         if self._gone or self.process is None:
-            raise WireProblem("unreachable", f"{self.name}: {self._gone or 'is not started'}")
+            raise WireProblem("unreachable", self._gone or "is not started")
         async with self._writing:
             try:
                 await self.process.write(line)
@@ -293,12 +300,15 @@ class StdioChannel:
             self.late.append(value["method"])
             del self.late[:-_MOST_LEFT]
             return
-        # Not tagged as it should be: whom it is meant for can be told only where there is one.
+        # Without a tag.  What only subscriptions have is one's own with its tag missing; anything else may be about a
+        # request, and which one can be told only where there is one.
         listening = [request for request in self._pending.values() if request.listens]
         waiting = [request for request in self._pending.values() if not request.listens]
-        about_tasks = value["method"].startswith(("notifications/tasks", "notifications/subscriptions"))
-        for request in listening[:1] if listening and (about_tasks or not waiting) else waiting[:1]:
-            request.put(text, value)
+        if value["method"].startswith(_SUBSCRIBED):
+            for request in listening[:1]:
+                request.put(text, value)
+        elif len(waiting) == 1:
+            waiting[0].put(text, value)
 
 
 def _before(text: str, asked: str) -> str:

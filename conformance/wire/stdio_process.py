@@ -8,7 +8,7 @@ import os
 import shlex
 import signal
 from collections import deque
-from typing import Final
+from typing import Any, Final
 
 from mcptasks.conformance.errors import UsageError
 from mcptasks.strategies.json_values import text_of
@@ -17,10 +17,12 @@ __all__ = ["StdioProcess", "shown_command", "split_command"]
 
 _CHUNK: Final = 64 * 1024
 _TOLD: Final = 20
-_LAST_WORDS_S: Final = 0.5
+_LAST_WORDS_S: Final = 0.3
 """Seconds in which a process whose output has ended is expected to end too."""
 _GENTLY_S: Final = 3.0
 """Seconds that each step of ending it is given."""
+_TERM_S: Final = 0.5
+"""Seconds that it has at least to end when it is terminated."""
 
 
 def split_command(command: str) -> list[str]:
@@ -116,8 +118,7 @@ class StdioProcess:
         """What became of it, as a clause about the server, once its output has ended."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), _LAST_WORDS_S)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(self._drain), 0.2)
+            await asyncio.wait_for(asyncio.shield(self._drain), _LAST_WORDS_S)
         code = self._process.returncode
         if code is None:
             what = "has closed its standard output"
@@ -148,9 +149,14 @@ class StdioProcess:
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
             try:
-                await asyncio.wait_for(self._process.wait(), _GENTLY_S)
+                await asyncio.wait_for(self._process.wait(), max(gently, _TERM_S))
             except TimeoutError:
                 with contextlib.suppress(ProcessLookupError):
                     self._process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
                 await self._process.wait()
+        await asyncio.wait((self._drain,), timeout=0.1)
         self._drain.cancel()
+        # A process that it has started may hold its streams open; asyncio has no public way to close them from here.
+        transport: Any = getattr(self._process, "_transport", None)
+        if transport is not None:
+            transport.close()

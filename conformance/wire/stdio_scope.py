@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from typing import Final
 
-__all__ = ["NOT_OVER_STDIO", "over_stdio"]
+from mcptasks.conformance.wire.problems import Smell
+
+__all__ = ["NOT_OVER_STDIO", "is_told", "over_stdio"]
 
 _NO_HTTP: Final = "stdio has no HTTP: neither header, status nor stream"
 _NO_MESSAGE: Final = "over stdio a client may write nothing that is no valid MCP message (basic/transports/stdio)"
@@ -33,3 +36,15 @@ def over_stdio(requirement: str | None) -> str | None:
         return None
     found = _STANDS_FOR.get(requirement, requirement)
     return None if any(fnmatchcase(found, glob) for glob in NOT_OVER_STDIO) else found
+
+
+def is_told(smell: Smell, known: Collection[str]) -> bool:
+    """Whether a finding tells already how standard output is misused: it is so whatever is asked.
+
+    Args:
+        smell: found beside an answer.
+        known: fingerprints of findings.
+    """
+    if not smell.requirement.startswith("stdio."):
+        return False
+    return any(name.startswith(f"{smell.requirement}/") and name.endswith(f"/{smell.aspect}") for name in known)

@@ -118,7 +118,8 @@ async def _ask(client: WireClient, method: str, params: Mapping[str, JSON]) -> R
     try:
         return await client.request(method, params)
     except WireProblem as problem:
-        line = problem.line if problem.kind == "unreachable" else f"{client.endpoint}: {problem.line}"
+        named = problem.kind == "unreachable" and client.stdio is None  # then the line says where nothing listens
+        line = problem.line if named else f"{client.endpoint}: {problem.line}"
         raise TargetUnusableError(line) from problem
 
 
