@@ -15,7 +15,7 @@ from mcptasks.conformance.errors import SuiteError, TargetUnusableError
 from mcptasks.conformance.probes import ALL, Probe
 from mcptasks.conformance.probes.session import ProbeOver, ProbeSession, ProbeSkipped
 from mcptasks.conformance.wire.problems import WireProblem
-from mcptasks.conformance.wire.stdio_scope import over_stdio
+from mcptasks.conformance.wire.stdio_scope import is_judged
 
 __all__ = ["Outcome", "available", "find", "replay_probe", "run_probe"]
 
@@ -58,7 +58,7 @@ def applicable(source: ServerSource) -> Iterable[Probe]:
     found = (probe for probe in ALL if probe.needs <= offered)
     if source.opened.client.stdio is None:
         return found
-    return (probe for probe in found if any(over_stdio(name) is not None for name in probe.requirements))
+    return (probe for probe in found if any(map(is_judged, probe.requirements)))
 
 
 async def run_probe(

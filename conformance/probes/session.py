@@ -19,7 +19,7 @@ from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.pacing import retry_after
 from mcptasks.conformance.wire.problems import Smell, WireProblem
 from mcptasks.conformance.wire.requests import CAPABILITIES, ROUTED_BY
-from mcptasks.conformance.wire.stdio_scope import is_told, over_stdio
+from mcptasks.conformance.wire.stdio_scope import is_judged, is_told
 from mcptasks.strategies.json_values import JSON, text_of
 from mcptasks.strategies.operations import Create, Operation
 
@@ -448,7 +448,7 @@ class ProbeSession:
         Raises:
             ProbeOver: it is breached.
         """
-        if self.over_stdio and over_stdio(requirement) is None:
+        if self.over_stdio and not is_judged(requirement):
             return ok
         self.exercised[requirement] += 1
         if ok:
@@ -501,7 +501,7 @@ class ProbeSession:
         if self.client.stdio is None:
             return
         for smell in (*self._framing, *self.client.stdio.smells()):
-            if over_stdio(smell.requirement) is None or is_told(smell, self.known):
+            if not is_judged(smell.requirement) or is_told(smell, self.known):
                 continue
             self.check(
                 smell.requirement,

@@ -242,7 +242,8 @@ class StdioChannel:
 
     def _deliver(self, text: bytes, value: dict[str, Any]) -> None:
         if isinstance(value.get("method"), str):
-            if "id" in value:
+            # A notification with an id is judged where it is read.
+            if "id" in value and not value["method"].startswith("notifications/"):
                 self._smell(
                     Smell(
                         "stdio.no-requests",

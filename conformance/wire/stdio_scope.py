@@ -8,7 +8,7 @@ from typing import Final
 
 from mcptasks.conformance.wire.problems import Smell
 
-__all__ = ["NOT_OVER_STDIO", "is_told", "over_stdio"]
+__all__ = ["NOT_OVER_STDIO", "is_judged", "is_told", "over_stdio"]
 
 _NO_HTTP: Final = "stdio has no HTTP: neither header, status nor stream"
 _NO_MESSAGE: Final = "over stdio a client may write nothing that is no valid MCP message (basic/transports/stdio)"
@@ -30,12 +30,17 @@ _STANDS_FOR: Final = {
 }
 
 
+def is_judged(requirement: str) -> bool:
+    """Whether a requirement is judged over stdio."""
+    return not any(fnmatchcase(requirement, glob) for glob in NOT_OVER_STDIO)
+
+
 def over_stdio(requirement: str | None) -> str | None:
-    """What a breach of a requirement breaches over stdio; ``None`` if nothing."""
+    """What a breach that the client sees in an answer breaches over stdio; ``None`` if nothing."""
     if requirement is None:
         return None
     found = _STANDS_FOR.get(requirement, requirement)
-    return None if any(fnmatchcase(found, glob) for glob in NOT_OVER_STDIO) else found
+    return found if is_judged(found) else None
 
 
 def is_told(smell: Smell, known: Collection[str]) -> bool:
