@@ -207,7 +207,7 @@ class Investigator:
         )
         if not inner or not read or any(isinstance(operation, Tamper) for operation in shrunk):
             return breach
-        if breach.requirement.startswith(("store.get.", "store.ttl.", "store.create.independent")):
+        if breach.requirement.startswith(("store.get.", "store.ttl.", "store.create.independent", "store25.")):
             return breach
         plain = without_inner_reads(shrunk)
         if await self._replay(plain, options) is not None:

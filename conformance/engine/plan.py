@@ -45,6 +45,13 @@ class Features:
     """Whether the suite holds the target's records and listeners as objects: then it can tamper, listen and abort."""
     well_formed: bool = False
     """Only payloads that are valid for their role may be given (an adapter may not hold others)."""
+    revision: str = "2026-07-28"
+    wait: bool = False
+    """2025-11-25: whether one can wait for a result."""
+    statuses: bool = False
+    """2025-11-25: whether status events can be listened to."""
+    pages: bool = False
+    """2025-11-25: whether the size of a page can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)

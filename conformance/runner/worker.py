@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from mcptasks.conformance.engine.beat import Beat, Stage
 from mcptasks.conformance.engine.campaign import Campaign, replay_once
+from mcptasks.conformance.engine.campaign_2025 import campaign_for
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.runner.job import Job, StoreSpec
@@ -37,6 +38,10 @@ __all__ = ["main"]
 
 
 _LINGER: Final = 10.0
+_LEFT_TO_THE_SERVER: Final = {
+    f"store25.{area}.terminal": "the server above the store keeps ended tasks as they are (--guard server)"
+    for area in ("result", "status")
+}
 _LOST: Final = 86
 """Exit code of a child whose parent, or whose way to tell it something, is gone."""
 
@@ -96,10 +101,12 @@ def _end_with_parent() -> None:
 async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
     assert isinstance(job.spec, StoreSpec)
     beat.stage(Stage.IMPORTING)
-    source, adapter = load_source(job.spec.store, job.spec.arguments, job.spec.adapter)
+    source, adapter = load_source(job.spec.store, job.spec.arguments, job.spec.adapter, job.spec.revision)
+    source.guarded = job.spec.guard == "store"
     source.stage = beat.stage
     source.patience = job.settings.timeout
     source.closes = "close" not in job.settings.avoid
+    await source.settle_revision()
     if job.mode == "replay":
         settings = job.settings
         watchdog = Watchdog(beat.words, settings.timeout)
@@ -119,12 +126,13 @@ async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
             "kind": "probe",
             "features": asdict(offer.features),
             "reasons": dict(offer.reasons),
-            "not_applicable": dict(offer.not_applicable),
+            "not_applicable": {**offer.not_applicable, **({} if source.guarded else _LEFT_TO_THE_SERVER)},
+            "revision": source.revision,
         }
     )
     if job.mode == "probe":
         return None
-    return Campaign(source, job.settings, pipe, beat, offer.features)
+    return campaign_for(source, job.settings, pipe, beat, offer.features)
 
 
 def _serve_job(job: Job, pipe: _Pipe, beat: Beat, loop: asyncio.AbstractEventLoop) -> None:

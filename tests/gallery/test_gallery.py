@@ -64,7 +64,9 @@ def run_campaign(source: StoreSource, settings: Settings, emit: Callable[[dict[s
             offer = loop.run_until_complete(probe(source))
             campaign = Campaign(source, settings, heard, beat, offer.features)
             campaign.run(loop)
-            return not any(phase.kind in ("random", "hypothesis") for phase in campaign.plan.phases[: beat.words[1] + 1])
+            return not any(
+                phase.kind in ("random", "hypothesis") for phase in campaign.plan.phases[: beat.words[1] + 1]
+            )
         finally:
             beat.close()
             loop.close()
