@@ -89,7 +89,17 @@ def run(
     rate: Annotated[
         float | None, typer.Option(metavar="N", help="Send a server at most so many requests a second.")
     ] = None,
-    revision: Annotated[str, typer.Option(metavar="REVISION", help="2026-07-28 or auto.")] = "auto",
+    revision: Annotated[
+        str,
+        typer.Option(metavar="REVISION", help="2026-07-28, of stores also 2025-11-25; auto tells it by the methods."),
+    ] = "auto",
+    guard: Annotated[
+        str,
+        typer.Option(
+            metavar="WHO",
+            help="Who keeps ended tasks of 2025-11-25 as they are: the store, or the server above it.",
+        ),
+    ] = "store",
     select: Annotated[
         list[str] | None,
         typer.Option(metavar="GLOB", help="Requirements to check, such as 'store.cancel.*'; repeatable."),
@@ -160,6 +170,7 @@ def run(
         max_requests,
         rate,
         settle,
+        guard,
     )
     targets = targets_of(named)
     options = read_options(
@@ -175,6 +186,7 @@ def run(
         memory_limit=read_memory(memory_limit),
         named="--{}".format,
         kind="server" if named.is_server else "store",
+        revisions=named.revisions,
     )
     directory = None if no_report else report_dir
 

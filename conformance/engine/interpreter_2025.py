@@ -309,6 +309,7 @@ class Interpreter25(Reader25):
             call = Call("foreign_store_result")
         else:
             task.given = argument
+        self.automaton.choices[("store25.result.final-status-only", operation.status)] += 1
         self.ledger.expect(task, call, None)
         value = await self._call(self.store.store_task_result, task.id, operation.status, argument, session)
         self._conclude(task, call, value)
@@ -342,9 +343,10 @@ class Interpreter25(Reader25):
         edge.count += 1
         task.goes_to(edge.target)
         # A foreign call that follows one of the task's own must not be blamed for it, nor hide it.
-        if not step.cause.row.startswith("foreign") or task.cause is None:
+        foreign = step.cause.row.startswith("foreign")
+        if not foreign or task.cause is None or task.cause.row == "create":
             task.cause = step.cause
-        if not step.cause.row.startswith("foreign") or task.result_cause is None:
+        if not foreign or task.result_cause is None or task.result_cause.row == "create":
             task.result_cause = step.cause
         if self.store.clock is not None and step.transition:
             task.moved_at = self.store.clock.now

@@ -115,7 +115,7 @@ class Reader25(Caller):
             task.goes_to(self.automaton.step(node, EXPIRE).edges["ok"].target)
             node = task.node
         if not node.may_be_gone:
-            if self.clock_moves and self.times.moved_since(task) and cause.row != "create":
+            if self.clock_moves and self.times.moved_since(task):
                 cause = self.automaton.cause("get_task", "clock", node.status)
             self._wrong(task, cause, "life", "None")
             return
@@ -192,10 +192,10 @@ class Reader25(Caller):
         elif first.payload >= 0:
             self._absent_now(task)  # it had one and may be gone: now it is
         task.result_cause = None
-        task.result_seen = True
+        task.result_seen_at = self.changes
 
     def _result_quiet(self, task: TrackedTask25) -> Cause:
-        row = "other" if task.seen_at != self.changes else "reread"
+        row = "other" if task.result_seen_at != self.changes else "reread"
         return self.automaton.cause("get_result", row, task.node.status)
 
     @staticmethod
@@ -233,7 +233,7 @@ class Reader25(Caller):
         elif cause.row in ("reread", "other", "tamper", "clock"):
             requirement = "store25.get.pure"
         else:
-            requirement = blame(cause.row, cause.state, "status", status)
+            requirement = blame(cause.row, cause.state, "life" if cause.row == "create" else "status", status)
         self.breach(
             requirement, "get_task", "get", status, "return",
             f"get_task of a task that is {word(status)} {actual}", expected_states(task), actual,
@@ -244,6 +244,8 @@ class Reader25(Caller):
             requirement = "store25.list.includes-gettable"
         elif aspect == "appears" and result and task.node.status == ABSENT:
             requirement = "store25.result.get-none"
+        elif aspect == "life" and cause.row == "create" and task.ttl_ms is not None:
+            requirement = "store25.ttl.no-early"
         elif aspect == "life" and cause.row in ("clock", "other", "reread") and task.ttl_ms is None:
             requirement = "store25.create.ttl-null" if cause.row == "clock" else "store25.ttl.no-early"
         else:

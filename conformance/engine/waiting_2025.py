@@ -145,10 +145,10 @@ class Waiters:
         except Garbage as error:
             self._bad("store25.wait.completes", waiter, "identity", str(error), self._expected(waiter))
             return
-        for state in states:
-            body = waiter.task.bodies[state.payload] if state.payload >= 0 else None
-            same = state.payload == ANY_PAYLOAD or (result is None if body is None else body.matches(result))
-            if state.status == status and same:
+        for ended, payload in waiter.task.ends:
+            body = waiter.task.bodies[payload] if payload >= 0 else None
+            same = payload == ANY_PAYLOAD or (result is None if body is None else body.matches(result))
+            if ended == status and same:
                 return
         self._bad("store25.wait.completes", waiter, "result", self._outcome(waiter), self._expected(waiter))
 

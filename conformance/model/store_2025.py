@@ -95,12 +95,9 @@ def unguarded(state: TaskState, call: Call) -> list[Successor]:
 def _overwritten(state: TaskState, call: Call) -> list[Successor]:
     requirement = f"store25.{_SHORT[call.name]}.terminal"
     kept = [item._replace(choice=(requirement, "the store guards")) for item in _terminal(state, call)]
-    written = _moved(state, call)
-    if call.name == "update_status":
-        written = written._replace(payload=ANY_PAYLOAD)
-    if written.status == state.status and written.payload == state.payload:
-        return kept
-    return [*kept, Successor("ok", written, (requirement, "left to the server: overwritten"))]
+    label = (requirement, "left to the server: overwritten")
+    written = (_moved(state, call)._replace(payload=ANY_PAYLOAD), state._replace(payload=ANY_PAYLOAD))
+    return [*kept, *(Successor("ok", after, label) for after in dict.fromkeys(written))]
 
 
 def _successors(
