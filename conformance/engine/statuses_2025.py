@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["StatusLedger"]
 
 _TURNS: Final = 3
+_LOOKS: Final = 5
 
 
 class _Due:
@@ -187,7 +188,10 @@ class StatusLedger:
         known = any(f"store25.event.{name}" in self._run.known for name in names)
         deadline = time.monotonic() + (0.005 if known else self._run.settle)
         pause = 0.0005
-        while missing and time.monotonic() < deadline:
+        looks = 0
+        # A few looks at least: on a busy machine the deadline may pass before the target had a turn.
+        while missing and (looks < _LOOKS or time.monotonic() < deadline):
+            looks += 1
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.05)
             self._run.beat[0] += 1  # waiting here is not the target's call
