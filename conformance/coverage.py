@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from mcptasks.conformance.catalogue import NEEDS, Need, Requirement
+from mcptasks.conformance.catalogue.unjudged import UNJUDGED
 from mcptasks.conformance.engine.plan import Features
 from mcptasks.conformance.runner.account import RunOptions, offered, selected
 from mcptasks.conformance.runner.verdicts import Learned, results
@@ -121,6 +122,8 @@ def server_coverage() -> Coverage:
         never = next((_NO_SERVER[need] for need in requirement.needs if need in _NO_SERVER), None)
         if requirement.id in faults:
             implemented[requirement.id] = faults[requirement.id]
+        elif requirement.id in UNJUDGED:
+            excluded[requirement.id] = UNJUDGED[requirement.id]
         elif requirement.verdict == "none":
             excluded[requirement.id] = f"cannot be observed: {requirement.observable.why}"
         elif never is not None:

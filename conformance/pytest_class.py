@@ -152,8 +152,12 @@ class TaskServerConformance(_Conformance):
     """Its endpoint; may also be a property, such as one that starts a server."""
     start: ClassVar[str | None] = None
     """Command that starts it first; without :attr:`url` it prints its URL."""
+    restart_command: ClassVar[str | None] = None
+    """Command that kills it hard, starts it on the same data, and returns when it is up."""
     headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Sent with every request; ``env:NAME`` in a value stands for an environment variable."""
+    other_headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Those of a second caller, who must not get at the first one's tasks."""
     tools: ClassVar[ProfileName | None] = None
     """Which tools to drive it with: ``control`` or ``official``."""
     max_requests: ClassVar[int | None] = None
@@ -165,11 +169,16 @@ class TaskServerConformance(_Conformance):
         from mcptasks.conformance.wire.secrets import HeaderLine
         from mcptasks.conformance.wire.spec import ServerSpec
 
-        lines = tuple(HeaderLine.parse(f"{header}: {value}") for header, value in self.headers.items())
+        lines, others = (
+            tuple(HeaderLine.parse(f"{header}: {value}") for header, value in given.items())
+            for given in (self.headers, self.other_headers)
+        )
         spec = ServerSpec(
             self.url,
             lines,
+            others,
             start=self.start,
+            restart_command=self.restart_command,
             profile=self.tools,
             max_requests=self.max_requests,
             rate=self.rate,

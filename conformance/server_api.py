@@ -21,6 +21,7 @@ from mcptasks.conformance.outcomes import JudgementOptions
 from mcptasks.conformance.runner.account import RunOptions
 from mcptasks.conformance.runner.options import read_options
 from mcptasks.conformance.runner.run import Target, run_targets
+from mcptasks.conformance.wire.mapping import profile_named
 from mcptasks.conformance.wire.secrets import HeaderLine
 from mcptasks.conformance.wire.spec import DEFAULT_REQUESTS, ProfileName, ServerSpec
 
@@ -31,8 +32,10 @@ def check_server(
     url: str = "",
     *,
     headers: Mapping[str, str] | None = None,
+    other_headers: Mapping[str, str] | None = None,
     start: str | None = None,
-    profile: ProfileName | None = None,
+    restart_command: str | None = None,
+    profile: ProfileName | str | os.PathLike[str] | None = None,
     budget: str | int = DEFAULT_REQUESTS,
     max_requests: int | None = None,
     rate: float | None = None,
@@ -52,8 +55,11 @@ def check_server(
     Args:
         url: its endpoint; may be left out with ``start``, whose output then names it.
         headers: sent with every request; ``env:NAME`` in a value stands for an environment variable.
+        other_headers: those of a second caller, who must not get at the first one's tasks.
         start: command that starts the server first; it is ended afterwards.
-        profile: which tools to drive it with, ``control`` or ``official``; by default the richest it offers.
+        restart_command: command that kills the server hard, starts it on the same data, and returns when it is up.
+        profile: which tools to drive it with: ``control``, ``official``, or a mapping file (``.toml``) that
+            says what its own do; by default the richest it offers.
         budget: requests to make (``3000``) or wall time (``"8s"``, ``"2m"``).
         max_requests: send at most so many, whatever the budget says.
         rate: send at most so many a second.
@@ -89,8 +95,23 @@ def check_server(
         fail_fast=fail_fast,
         kind="server",
     )
-    lines = tuple(HeaderLine.parse(f"{name}: {value}") for name, value in (headers or {}).items())
-    spec = ServerSpec(url, lines, start=start, profile=profile, max_requests=max_requests, rate=rate, settle=settle)
+    lines, others = (
+        tuple(HeaderLine.parse(f"{name}: {value}") for name, value in (given or {}).items())
+        for given in (headers, other_headers)
+    )
+    name, mapping = profile_named(None if profile is None else os.fspath(profile))
+    spec = ServerSpec(
+        url,
+        lines,
+        others,
+        start=start,
+        restart_command=restart_command,
+        profile=name,
+        mapping=mapping,
+        max_requests=max_requests,
+        rate=rate,
+        settle=settle,
+    )
     return check_server_under(spec, options, None if report_dir is None else Path(report_dir))
 
 

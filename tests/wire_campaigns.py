@@ -13,9 +13,11 @@ from mcptasks.conformance.engine.campaign import Settings
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.runner.job import Job
 from mcptasks.conformance.runner.server_job import ServerWork
+from mcptasks.conformance.wire.secrets import HeaderLine
 from mcptasks.conformance.wire.spec import ServerSpec
 
 Message = dict[str, Any]
+OTHER = HeaderLine("Authorization", "Bearer mcptasks-other")
 
 
 async def _nothing() -> None:
@@ -34,7 +36,9 @@ def campaign(
     loop = asyncio.new_event_loop()
     with tempfile.TemporaryDirectory() as folder:
         beat = Beat(Path(folder) / "beat", create=True)
-        work = ServerWork(Job("campaign", ServerSpec(url, settle=settle), settings), out.append, beat)
+        work = ServerWork(
+            Job("campaign", ServerSpec(url, other_headers=(OTHER,), settle=settle), settings), out.append, beat
+        )
         try:
             run = loop.run_until_complete(work.open())
             assert run is not None

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mcptasks.conformance.cli import gallery, replay, report, requirements, run, serve
+from mcptasks.conformance.cli import gallery, init, replay, report, requirements, run, serve
 
 __all__ = ["app"]
 
@@ -38,6 +38,7 @@ def _main(
 
 app.command("run", short_help="Check a store or a server, or the references.")(run.run)
 app.command("replay", short_help="Run the sequence of a finding again.")(replay.replay)
+app.command("init", short_help="Write a file that says what a server's own tools do.")(init.init)
 app.command("serve", short_help="Put a store behind a server.")(serve.serve)
 app.add_typer(requirements.app, name="requirements")
 app.command("report", short_help="Make report files again from events.")(report.report)

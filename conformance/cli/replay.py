@@ -42,6 +42,10 @@ def replay(
         list[str] | None,
         typer.Option(metavar="'NAME: VALUE'", help="Header for the server, env:NAME allowed; repeatable."),
     ] = None,
+    other_header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="'NAME: VALUE'", help="Header of the second caller; repeatable."),
+    ] = None,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="After which a call counts as never ending.")] = 5.0,
     settle: Annotated[float, typer.Option(metavar="SECONDS", help="How long to wait for events that are due.")] = 2.0,
 ) -> int:
@@ -58,7 +62,9 @@ def replay(
     from mcptasks.reports.replay_file import read_replay
 
     saved = read_replay(file)
-    spec = _server(saved, file, url, header or []) or _spec(saved, file, store, store_arg or [], adapter)
+    spec = _server(saved, file, url, header or [], other_header or []) or _spec(
+        saved, file, store, store_arg or [], adapter
+    )
     try:
         options = StoreOptions.from_json(saved.store_options)
     except ValueError as error:
@@ -76,26 +82,33 @@ def replay(
     return _show(out, saved, found)
 
 
-def _server(saved: Replay, file: Path, url: str | None, headers: Sequence[str]) -> ServerSpec | None:
+def _server(
+    saved: Replay, file: Path, url: str | None, headers: Sequence[str], others: Sequence[str]
+) -> ServerSpec | None:
     """The server to replay on; ``None`` if it is about a store."""
     from mcptasks.conformance.errors import UsageError
     from mcptasks.conformance.wire.secrets import REDACTED
     from mcptasks.conformance.wire.spec import ServerSpec
 
     if saved.target.kind != "server":
-        if url is not None or headers:
-            raise UsageError(f"{file}: it is about a store; --url and --header go with a server")
+        if url is not None or headers or others:
+            raise UsageError(f"{file}: it is about a store; --url, --header and --other-header go with a server")
         return None
     options: Any = saved.target.options
-    kept = [text for text in options.get("headers", ()) if isinstance(text, str)]
-    if not headers and any(REDACTED in text for text in kept):
-        raise UsageError(f"{file}: the server was sent headers whose values were not kept; give them with --header")
+    lines: list[Sequence[str]] = []
+    for option, member, given in (("--header", "headers", headers), ("--other-header", "other_headers", others)):
+        kept = [text for text in options.get(member, ()) if isinstance(text, str)]
+        if not given and any(REDACTED in text for text in kept):
+            raise UsageError(f"{file}: the server was sent headers whose values were not kept; give them with {option}")
+        lines.append(given or kept)
     return ServerSpec.named(
         url or str(options.get("url", "")),
-        headers or kept,
+        *lines,
         start=options.get("start"),
+        restart_command=options.get("restart_command"),
         serve=options.get("serve"),
         profile=options.get("profile"),
+        mapping=options.get("mapping") or {},
         settle=options.get("settle"),
     )
 

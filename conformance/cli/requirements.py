@@ -138,6 +138,7 @@ def _as_json(requirement: Requirement, with_gallery: bool = False) -> dict[str, 
 
 def _show(out: Console, requirement: Requirement) -> None:
     from mcptasks.conformance.catalogue import NEEDS
+    from mcptasks.conformance.catalogue.unjudged import UNJUDGED
     from mcptasks.conformance.cli.output import say, table
     from mcptasks.fixtures.gallery import FAULTS, VARIANTS
 
@@ -150,6 +151,8 @@ def _show(out: Console, requirement: Requirement) -> None:
     rows += [("more with", NEEDS[need]) for need in requirement.more_with]
     if requirement.observable.why is not None:
         rows.append(("not seen", requirement.observable.why))
+    if requirement.id in UNJUDGED:
+        rows.append(("not judged", UNJUDGED[requirement.id]))
     if requirement.test is not None:
         rows += [("operations", requirement.test.operations), ("expected", requirement.test.expect)]
         if requirement.test.false_alarms is not None:

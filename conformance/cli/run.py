@@ -75,13 +75,31 @@ def run(
             help="Header for the server; env:NAME in it stands for an environment variable; repeatable.",
         ),
     ] = None,
+    other_header: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'NAME: VALUE'",
+            help="Header of a second caller, who must not get at the first one's tasks; repeatable.",
+        ),
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option(metavar="'CMD …'", help="Command that starts the server; without --url it prints its URL."),
     ] = None,
+    restart_command: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'CMD …'",
+            help="Command that kills the server hard, starts it on the same data, and returns when it is up.",
+        ),
+    ] = None,
     profile: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Tools to drive a server with: control or official; by default the richest."),
+        typer.Option(
+            metavar="NAME|FILE.toml",
+            help="Tools to drive a server with: control, official, or a file that maps its own ('mcptasks init' writes"
+            " one); by default the richest that it offers.",
+        ),
     ] = None,
     max_requests: Annotated[
         int | None, typer.Option(metavar="N", help="Send a server at most so many requests.")
@@ -165,7 +183,9 @@ def run(
         revision,
         url,
         tuple(header or ()),
+        tuple(other_header or ()),
         start,
+        restart_command,
         profile,
         max_requests,
         rate,

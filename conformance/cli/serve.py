@@ -26,6 +26,13 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 takes a free one.")] = 0,
+    callers_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Remembers there which caller's (Authorization) each task is, for when it is restarted on its data.",
+        ),
+    ] = None,
     official_tools: Annotated[
         bool, typer.Option("--official-tools/--no-official-tools", help="The official suite's fixture tools.")
     ] = True,
@@ -44,6 +51,6 @@ def serve(
 
     targets_of(TargetOptions(store, tuple(store_arg or ()), adapter))  # one clear line for a wrong name
     source, _ = load_source(store, parse_arguments(store_arg or ()), adapter)
-    options = HarnessOptions(official_tools=official_tools, control_tools=control_tools)
+    options = HarnessOptions(official_tools=official_tools, control_tools=control_tools, callers_file=callers_file)
     serve_store(source, options=options, host=host, port=port, on_ready=lambda url: print(url, flush=True))
     return 0

@@ -29,7 +29,9 @@ class TargetOptions:
     revision: str = "auto"
     url: str | None = None
     headers: Sequence[str] = field(default_factory=tuple)
+    other_headers: Sequence[str] = field(default_factory=tuple)
     start: str | None = None
+    restart_command: str | None = None
     profile: str | None = None
     max_requests: int | None = None
     rate: float | None = None
@@ -75,6 +77,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
 
 def _server(options: TargetOptions) -> Target:
     from mcptasks.conformance.runner.run import Target
+    from mcptasks.conformance.wire.mapping import profile_named
     from mcptasks.conformance.wire.spec import DEFAULT_REQUESTS, ServerSpec
 
     for option, given in (
@@ -84,11 +87,15 @@ def _server(options: TargetOptions) -> Target:
     ):
         if given:
             raise UsageError(f"{option} names a store, and --url or --start a server: one target at a time")
+    profile, mapping = profile_named(options.profile)
     spec = ServerSpec.named(
         options.url or "",
         options.headers,
+        options.other_headers,
         start=options.start,
-        profile=options.profile,
+        restart_command=options.restart_command,
+        profile=profile,
+        mapping=mapping,
         max_requests=options.max_requests,
         rate=options.rate,
         settle=options.settle,
@@ -99,6 +106,8 @@ def _server(options: TargetOptions) -> Target:
 def _check_no_server_options(options: TargetOptions) -> None:
     for option, given in (
         ("--header", options.headers),
+        ("--other-header", options.other_headers),
+        ("--restart-command", options.restart_command),
         ("--profile", options.profile),
         ("--max-requests", options.max_requests),
         ("--rate", options.rate),

@@ -29,7 +29,7 @@ from mcptasks.strategies.operations_2025 import (
 
 __all__ = ["closing_reads", "is_2025", "with_reads", "without_inner_reads"]
 
-_MANY_TASKS: Final = 24
+_MANY_READS: Final = 1500
 _CALLS: Final = (SetInput, Resolve, Cancel, Complete, Fail, StoreResult, UpdateStatus)
 _READS: Final = (Get, GetTask, GetResult)
 
@@ -78,12 +78,12 @@ def _reads(task: str, later: bool) -> list[Operation]:
 def with_reads(operations: Sequence[Operation]) -> list[Operation]:
     """The sequence with its task read after every call, and every other one so far, too.
 
-    With more than two dozen tasks the others are read after every few calls only: the number of reads
+    In long sequences of many tasks the others are read after every few calls only: the number of reads
     would grow with the square of the length.
     """
     out: list[Operation] = []
     names: dict[str, None] = {}
-    stride = 1 + len(task_names(operations)) // _MANY_TASKS
+    stride = 1 + len(task_names(operations)) * len(operations) // _MANY_READS
     later = is_2025(operations)
     for number, operation in enumerate(operations):
         out.append(operation)

@@ -35,6 +35,7 @@ from mcptasks.strategies.operations_2025 import NAMES, CreateTask, StoreResult
 __all__ = ["Shrinker", "one_step_simpler", "shortest"]
 
 _LONG: Final = 40
+_FEW_TASKS: Final = 4
 
 Test = Callable[[Sequence[Operation]], Awaitable[Breach | None]]
 """Runs a candidate; the breach if it still fails in the way that is looked for, else ``None``."""
@@ -58,8 +59,7 @@ class Shrinker:
         self._best = list(operations)
         self._breach = breach
         self._cut()
-        if len(self._best) > _LONG:
-            await self._try(without_inner_reads(self._best))
+        await self._delete_reads()
         await self._delete_tasks()
         await self._simplify_all()
         while self._left > 0:
@@ -67,6 +67,7 @@ class Shrinker:
             await self._delete_chunks()
             await self._delete_pairs()
             await self._merge()
+            await self._merge_tasks()
             await self._simplify()
             if self._best == before:
                 break
@@ -89,6 +90,16 @@ class Shrinker:
         self._best, self._breach = candidate, breach
         self._cut()
         return True
+
+    async def _delete_reads(self) -> None:
+        """The reads of a long sequence at once, or those of all tasks but the one that is read last."""
+        if len(self._best) <= _LONG or await self._try(without_inner_reads(self._best)):
+            return
+        last = self._best[-1]
+        task = last.task if isinstance(last, Get) else None
+        if await self._try([item for item in self._best if not isinstance(item, Get) or item.task == task]):
+            reads = [index for index, item in enumerate(self._best[:-1]) if isinstance(item, Get)]
+            await self._try([item for index, item in enumerate(self._best) if index not in reads[1:]])
 
     async def _delete_tasks(self) -> None:
         """Whole tasks at once, half of them first: what needs hundreds of tasks is out of reach of single deletions."""
@@ -142,6 +153,18 @@ class Shrinker:
             else:
                 position += 1
 
+    async def _merge_tasks(self) -> None:
+        """Two tasks as one, under the keys that they have or with keys of its own for what was the other's."""
+        names = task_names(self._best)
+        if not 2 <= len(names) <= _FEW_TASKS:
+            return
+        for first in names:
+            for other in names:
+                if first != other and {first, other} <= set(task_names(self._best)):
+                    for suffix in ("", "~"):
+                        if await self._try(_as_one_task(self._best, first, other, suffix)):
+                            break
+
     async def _simplify(self) -> None:
         position = 0
         while position < len(self._best) and self._left > 0:
@@ -179,6 +202,21 @@ def _simplest(operation: Operation) -> Operation:
             return replace(operation, result=Payload({"n": 1}))
         case _:
             return operation
+
+
+def _as_one_task(operations: Sequence[Operation], first: str, other: str, suffix: str) -> list[Operation]:
+    """What was done to ``other`` done to ``first``, its keys followed by ``suffix``."""
+    out: list[Operation] = []
+    for operation in operations:
+        if isinstance(operation, Create) and operation.as_ == other:
+            continue
+        inner = operation.operation if isinstance(operation, Abort) else operation
+        if getattr(inner, "task", None) == other and isinstance(inner, (SetInput, Resolve)) and suffix:
+            entries = inner.requests if isinstance(inner, SetInput) else inner.responses
+            inner = type(inner)(other, [(key + suffix, body) for key, body in entries])
+            operation = Abort(inner, operation.after) if isinstance(operation, Abort) else inner
+        out.append(renamed(operation, lambda name: first if name == other else name, lambda name: name))
+    return out
 
 
 def _merged(first: Operation, second: Operation) -> Operation | None:

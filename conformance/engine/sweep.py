@@ -5,6 +5,8 @@ The sequences do not depend on the seed.
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from mcptasks.strategies.operations import Complete, Create, Fail, Get, Operation, Resolve, SetInput, Subscribe
 from mcptasks.strategies.payloads import KEYS, awkward
 
@@ -12,7 +14,10 @@ __all__ = ["payload_sweep"]
 
 
 def payload_sweep(*, input_requests: bool = True, well_formed: bool = False) -> list[list[Operation]]:
-    """Sequences that give each awkward value to a store in each role, and each group of keys in one task."""
+    """Sequences that give each awkward value to a store in each role, and each group of keys in one task.
+
+    Then each key of a group is asked and another of it answered.
+    """
     out: list[list[Operation]] = []
     for result in awkward("result", well_formed=well_formed):
         out.append([Create("t1"), Complete("t1", result), Get("t1")])
@@ -31,4 +36,7 @@ def payload_sweep(*, input_requests: bool = True, well_formed: bool = False) -> 
         for key in group[:-1]:
             asked += [Resolve("t1", {key: {"answered": key}}), Get("t1")]
         out.append(asked)
+    for group in KEYS:
+        for key, other in permutations(group, 2):
+            out.append([Create("t1"), SetInput("t1", {key: {}}), Resolve("t1", {other: {}}), Get("t1")])
     return out

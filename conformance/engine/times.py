@@ -152,7 +152,8 @@ class TimeJudge:
         try:
             now = instant(updated)
         except Garbage as error:
-            self._bad_update(task, cause, f"last_updated_at {error}")
+            task.update_unknown = True
+            self._unreadable(str(error))
             return
         if alone and cause.state in TERMINAL and cause.row not in _PSEUDO and now != task.updated:
             run.automaton.choices[("store.time.noop-keeps-updated", "moves it")] += 1
@@ -165,6 +166,20 @@ class TimeJudge:
                     task, cause, f"last_updated_at goes back from {task.updated.isoformat()} to {now.isoformat()}"
                 )
         task.updated, task.updated_raw = now, updated
+
+    def _unreadable(self, actual: str) -> None:
+        """One deviation, whatever was done to the task: the record itself is wrong."""
+        self._run.breach(
+            "store.create.timestamps",
+            "get",
+            "get",
+            "any",
+            "times-last_updated_at",
+            f"a record's last_updated_at {actual}",
+            "last_updated_at is an aware time in every record",
+            f"last_updated_at {actual}",
+            soft=True,
+        )
 
     def _moved_by_reading(self, task: TrackedTask, now: datetime) -> None:
         if task.node.expired:

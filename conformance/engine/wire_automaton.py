@@ -40,7 +40,6 @@ _BY_SHAPE: Final[dict[str, tuple[str, ...]]] = {
     "get": (
         *_TASK_MEMBERS,
         "tasks.rt.get-complete",
-        "tasks.rt.task-nowhere-else",
         "core.mrtr.methods",
         "tasks.shape.id-echo",
         "tasks.shape.createdat-stable",
@@ -53,7 +52,6 @@ _BY_SHAPE: Final[dict[str, tuple[str, ...]]] = {
     "update": (
         "tasks.rt.present",
         "tasks.rt.update-complete",
-        "tasks.rt.task-nowhere-else",
         "core.mrtr.methods",
         "core.meta.serverinfo",
         "tasks.http.accept-match",
@@ -61,7 +59,6 @@ _BY_SHAPE: Final[dict[str, tuple[str, ...]]] = {
     "cancel": (
         "tasks.rt.present",
         "tasks.rt.cancel-complete",
-        "tasks.rt.task-nowhere-else",
         "core.mrtr.methods",
         "core.meta.serverinfo",
         "tasks.http.accept-match",

@@ -7,12 +7,13 @@ from typing import Final
 from mcptasks.conformance.engine.exhaustive import Alphabet, one_task, two_tasks
 from mcptasks.conformance.engine.plan import Features, Phase, Plan
 from mcptasks.conformance.engine.randomised import RandomSequences
-from mcptasks.conformance.engine.wire_profiles import Official, Profile
+from mcptasks.conformance.engine.wire_profiles import Profile
 from mcptasks.conformance.engine.wire_scenarios import control_scenarios
+from mcptasks.conformance.engine.wire_tools import ToolProfile
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.strategies.operations import Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
 
-__all__ = ["FIXED", "IDS", "WIRE_FEATURES", "WirePlan", "official_sequences"]
+__all__ = ["FIXED", "IDS", "WIRE_FEATURES", "WirePlan", "tool_sequences"]
 
 IDS: Final = 104
 """Tasks that are created at once, to look at their ids."""
@@ -31,8 +32,8 @@ class WirePlan(Plan):
         self.avoid = avoid
         self.random = RandomSequences(seed, well_formed=False, in_process=False)
         phases: list[Phase] = [Phase(0, "ids", 1.0), Phase(FIXED, "random", 1.0)]
-        if isinstance(profile, Official):
-            self.fixed = official_sequences(profile)
+        if isinstance(profile, ToolProfile):
+            self.fixed = tool_sequences(profile)
         else:
             self.fixed = control_scenarios()
 
@@ -58,27 +59,29 @@ class WirePlan(Plan):
         return super().random_sequence(number)
 
 
-def official_sequences(profile: Official) -> list[list[Operation]]:
-    """What the official fixture tools reach, each once; a task is made by the tool that does what follows."""
+def tool_sequences(profile: ToolProfile) -> list[list[Operation]]:
+    """What tools of a server's own reach, each once; a task is made by the tool that does what follows."""
     ask, both = {"a": {"q": 1}}, {"a": {"q": 1}, "b": {"q": 2}}
     yes, again = {"a": {"n": 1}}, {"a": {"n": 2}}
-    tools = profile.tools
+    roles = profile.roles
     out: list[list[Operation]] = [[Get("x1"), Cancel("x2"), Resolve("x3", yes)]]
-    if "slow_compute" in tools:
+    if "runs_long" in roles:
         out += [
             [Create(), Get(), Get(), Cancel(), Get(), Cancel(), Get()],
             [Create(), Resolve("t1", {"never-asked": {}}), Get(), Cancel(), Resolve("t1", yes), Get()],
             [Create(), Create("t2"), Get(), Get("t2"), Cancel("t2"), Get(), Get("t2"), Cancel()],
             [Create(), Get("t1~prefix"), Cancel("t1~suffix"), Resolve("t1~prefix", yes), Get()],
-            [Create(), Complete("t1", {"ok": 1}), Get(), Get(), Cancel(), Get(), Resolve("t1", yes), Get()],
-            [Create(), Complete("t1", {"ok": 1}), Create("t2"), Cancel("t2"), Get(), Get("t2")],
         ]
-    if "failing_job" in tools:
+    if "completes" in roles:
+        out.append([Create(), Complete("t1", {"ok": 1}), Get(), Get(), Cancel(), Get(), Resolve("t1", yes), Get()])
+        if "runs_long" in roles:
+            out.append([Create(), Complete("t1", {"ok": 1}), Create("t2"), Cancel("t2"), Get(), Get("t2")])
+    if "tool_error" in roles:
         failed = {"content": [], "isError": True}
         out.append([Create(), Complete("t1", failed), Get(), Get(), Cancel(), Get(), Resolve("t1", yes), Get()])
-    if "protocol_error_job" in tools:
+    if "fails" in roles:
         out.append([Create(), Fail("t1", {"code": 1, "message": "x"}), Get(), Get(), Cancel(), Get()])
-    if "confirm_delete" in tools:
+    if "asks" in roles:
         out += [
             [Create(), SetInput("t1", ask), Get(), Get(), Resolve("t1", yes), Complete("t1", {}), Get(), Get()],
             [Create(), SetInput("t1", ask), Resolve("t1", {"never-asked": {}}), Get(), Resolve("t1", {}), Get()],
@@ -89,7 +92,7 @@ def official_sequences(profile: Official) -> list[list[Operation]]:
                 *(Resolve("t1", yes), Complete("t1", {}), Get("t2"), Get("t1"), Cancel("t2"), Get("t1")),
             ],
         ]
-    if "multi_input" in tools:
+    if "asks_more" in roles:
         first, second = {"a": {"n": 1}}, {"b": {"n": 2}}
         out += [
             [Create(), SetInput("t1", both), Get(), Resolve("t1", {**first, **second}), Complete("t1", {}), Get()],

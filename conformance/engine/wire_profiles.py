@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
 
 from mcptasks.conformance.wire.client import Reply
 from mcptasks.strategies.json_values import JSON
-from mcptasks.strategies.operations import Complete, Create, Fail, Operation, SetInput
+from mcptasks.strategies.operations import Operation
 
-__all__ = ["CONTROL_TOOLS", "OFFICIAL_TOOLS", "Control", "Official", "Profile", "Step", "step_of"]
+__all__ = ["CONTROL_TOOLS", "Control", "Profile", "Step", "step_of"]
 
 CONTROL_TOOLS: Final = frozenset({"task_open", "task_step"})
-OFFICIAL_TOOLS: Final = frozenset(
-    {
-        "greet",
-        "slow_compute",
-        "failing_job",
-        "protocol_error_job",
-        "confirm_delete",
-        "multi_input",
-        "test_tool_with_task",
-    }
-)
-
-_LONG_S: Final = 20
-"""Seconds that a task works which is to be found at work; it is cancelled when its sequence is over."""
 
 
 class Step:
@@ -90,42 +76,3 @@ class Control:
     def stepping(task_id: str, step: dict[str, JSON]) -> dict[str, JSON]:
         """Parameters of a ``task_step``."""
         return {"name": "task_step", "arguments": {"taskId": task_id, "step": step}}
-
-
-class Official:
-    """The fixture tools of the official suite: which one makes a task depends on what is to happen to it."""
-
-    name = "official"
-    free = True
-    settles = False
-
-    def __init__(self, tools: Iterable[str]) -> None:
-        self.tools: Final = frozenset(tools) & OFFICIAL_TOOLS
-
-    def opening(self, task: str, operations: Sequence[Operation]) -> dict[str, JSON]:
-        """The tool whose task does by itself what the sequence wants of it."""
-        asked = max((len(item.requests) for item in self._of(SetInput, task, operations)), default=0)
-        if asked >= 2 and "multi_input" in self.tools:
-            return {"name": "multi_input", "arguments": {}}
-        if asked and "confirm_delete" in self.tools:
-            return {"name": "confirm_delete", "arguments": {"filename": "mcptasks.txt"}}
-        if any(True for _ in self._of(Fail, task, operations)) and "protocol_error_job" in self.tools:
-            return {"name": "protocol_error_job", "arguments": {}}
-        for item in self._of(Complete, task, operations):
-            value = item.result.value
-            if isinstance(value, dict) and value.get("isError") and "failing_job" in self.tools:
-                return {"name": "failing_job", "arguments": {}}
-            if "slow_compute" in self.tools:
-                return {"name": "slow_compute", "arguments": {"seconds": 0.1, "label": "short"}}
-        if "slow_compute" in self.tools:
-            return {"name": "slow_compute", "arguments": {"seconds": _LONG_S, "label": "long"}}
-        waiting = next((tool for tool in ("confirm_delete", "multi_input") if tool in self.tools), None)
-        return {"name": waiting or sorted(self.tools)[0], "arguments": {}}
-
-    @staticmethod
-    def _of(kind: type[Any], task: str, operations: Sequence[Operation]) -> Iterable[Any]:
-        for number, item in enumerate(operations):
-            if number and isinstance(item, Create) and item.as_ == task:
-                return  # the name is bound anew
-            if isinstance(item, kind) and item.task == task:
-                yield item

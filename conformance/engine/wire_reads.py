@@ -19,6 +19,7 @@ from mcptasks.conformance.model.states import (
     TaskState,
 )
 from mcptasks.conformance.model.wire_2026 import CANCELLING, Seen, fit
+from mcptasks.conformance.model.wire_attribution import unreadable
 from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.forms import instant
 from mcptasks.conformance.wire.names import HEADER_MISMATCH, INVALID_PARAMS
@@ -102,12 +103,9 @@ class ReadJudge:
         task.outline = reply.code
         if reply.code == INVALID_PARAMS:
             return Seen(ABSENT)
-        absent = task.node.status in (ABSENT, GONE)
-        requirement = "tasks.err.get-unknown" if absent else "tasks.status.get-working"
+        requirement = unreadable(task.node.status)
         if reply.code == HEADER_MISMATCH:
             requirement = "tasks.http.accept-match"
-        elif not absent:
-            requirement = self._run.automaton.model.blame("create", task.node.status, "status", task.node.status)
         actual = shown(None, reply.error)
         self._run.breach(
             requirement,
@@ -126,7 +124,9 @@ class ReadJudge:
         if not isinstance(status, str) or status not in STATUSES:
             task.unjudged = True  # reported by its form
             return None
-        if task.node.status not in (ABSENT, GONE) and result.get("taskId") != task.id:
+        # An id that is no text, or none, is reported by its form.
+        named = isinstance(result.get("taskId"), str) and task.node.status not in (ABSENT, GONE)
+        if named and result["taskId"] != task.id:
             self._run.breach(
                 "tasks.shape.id-echo",
                 "get",
@@ -159,6 +159,17 @@ class ReadJudge:
             if isinstance(params, Mapping) and "_meta" in params:
                 body["params"] = {key: value for key, value in params.items() if key != "_meta"}
         payload = payload_of(body, result=False)
+        if name in task.vanished:
+            self._run.breach(
+                "tasks.update.no-reuse",
+                "get",
+                "get",
+                "input_required",
+                "pending-extra",
+                f"the key {text_of(name, 40)} is asked again after its answer was taken",
+                "a new question has a new key",
+                f"inputRequests has {text_of(name, 40)} again",
+            )
         self._run.exercised["tasks.update.no-two-meanings"] += 1
         first = task.meanings.setdefault(name, payload)
         if first != payload:
@@ -171,17 +182,6 @@ class ReadJudge:
                 f"the key {text_of(name, 40)} of inputRequests now stands for another request",
                 f"{text_of(name, 40)} stands for {_text(first)} for the life of the task",
                 _text(payload),
-            )
-        if name in task.vanished:
-            self._run.breach(
-                "tasks.update.no-reuse",
-                "get",
-                "get",
-                "input_required",
-                "pending-extra",
-                f"the key {text_of(name, 40)} is asked again after its answer was taken",
-                "a new question has a new key",
-                f"inputRequests has {text_of(name, 40)} again",
             )
         key = task.learn(name, payload)
         if task.requests and self._run.store.renames_keys is not True:
@@ -208,9 +208,9 @@ class ReadJudge:
         task.node = automaton.node(fits)
         cause.reads[task.node] = cause.reads.get(task.node, 0) + 1
         self._note_choices(before, task.node)
-        if cause.row == "complete" and cause.state not in TERMINAL and _is_error(task, task.node):
-            self._run.exercised["tasks.status.iserror-completed"] += 1
-            self._run.exercised["tasks.status.failed-only-jsonrpc"] += 1
+        if cause.row == "complete" and cause.state not in TERMINAL and task.node.status == COMPLETED:
+            by = "iserror-completed" if _is_error(task, task.node) else "failed-only-jsonrpc"
+            self._run.exercised[f"tasks.status.{by}"] += 1
         if result is not None:
             self._keys(task, result)
         task.cause = None
@@ -241,7 +241,6 @@ class ReadJudge:
                 task.vanished.add(name)
         if task.vanished:
             self._run.exercised["tasks.update.no-reuse"] += 1
-            self._run.exercised["tasks.update.key-unique"] += 1
 
     # --- times -----------------------------------------------------------------------------
 
@@ -288,6 +287,8 @@ class ReadJudge:
         requirement = run.automaton.model.blame(cause.row, cause.state, aspect, node.status)
         if requirement in ("tasks.status.get-completed", "tasks.status.result-exact") and _is_error(task, node):
             requirement = "tasks.status.iserror-completed"
+        elif requirement == "tasks.status.get-completed" and (reply.result or {}).get("status") == FAILED:
+            requirement = "tasks.status.failed-only-jsonrpc"
         actual = shown(reply.result, reply.error)
         told = ROWS.get(cause.row, f"tasks/get after {method_of(cause.name)} on a task that was {word(cause.state)}")
         what = ASPECTS[aspect]

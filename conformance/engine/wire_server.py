@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcptasks.conformance.engine.wire_profiles import CONTROL_TOOLS, OFFICIAL_TOOLS, Control, Official, Profile
-from mcptasks.conformance.errors import InconclusiveError, TargetUnusableError
+from mcptasks.conformance.engine.wire_profiles import CONTROL_TOOLS, Control, Profile
+from mcptasks.conformance.engine.wire_tools import OFFICIAL_TOOLS, ToolProfile, mapped, official
+from mcptasks.conformance.errors import InconclusiveError, TargetUnusableError, UsageError
 from mcptasks.conformance.wire.client import Limits, Reply, WireClient
 from mcptasks.conformance.wire.forms import Forms
+from mcptasks.conformance.wire.mapping import ROLES
 from mcptasks.conformance.wire.names import TASKS_EXTENSION, UNSUPPORTED_VERSION, VERSION
 from mcptasks.conformance.wire.problems import Smell, WireProblem
 from mcptasks.conformance.wire.spec import ServerSpec
@@ -41,6 +43,10 @@ class OpenServer:
     """Creations refused in a row."""
     renames_keys: bool | None = None
     """Whether it names requests for input itself; ``None`` until one was seen."""
+    listens: bool = True
+    """Whether it is taken to have subscriptions."""
+    notifies: bool = True
+    """Whether the last end of a task that was listened for was told."""
     clock: None = None
     """A server's clock cannot be driven."""
 
@@ -94,6 +100,11 @@ class Introduction:
     """Deviations, each with the method that showed it."""
     notes: list[str]
 
+    @property
+    def fixtures(self) -> bool:
+        """Whether it has tools of which the suite knows more than that they make tasks."""
+        return self.profile.name == "control" or "test_tool_with_task" in self.tools
+
 
 async def introduce(client: WireClient, spec: ServerSpec) -> Introduction:
     """Ask a server what it is.
@@ -101,6 +112,7 @@ async def introduce(client: WireClient, spec: ServerSpec) -> Introduction:
     Raises:
         TargetUnusableError: it gives no answer that can be read, or does not speak the revision.
         InconclusiveError: it has no tasks, or no tools that make them.
+        UsageError: the mapping file names a tool that it does not offer.
     """
     smells: list[tuple[str, Smell]] = []
     counts = client.exercised
@@ -210,29 +222,39 @@ async def _tools(client: WireClient, smells: list[tuple[str, Smell]]) -> list[st
 
 
 def _profile(tools: list[str], spec: ServerSpec) -> Profile:
+    if spec.profile == "mapped":
+        try:
+            return mapped(spec.mapping, tools)
+        except LookupError as error:
+            raise UsageError(f"the mapping file: {error.args[0]}") from error
     offered = set(tools)
-    control = offered >= CONTROL_TOOLS
-    official = bool(offered & set(_MAKERS))
-    if spec.profile in (None, "control") and control:
+    if spec.profile in (None, "control") and offered >= CONTROL_TOOLS:
         return Control()
-    if spec.profile in (None, "official") and official:
-        return Official(tools)
+    if spec.profile in (None, "official") and offered & set(_MAKERS):
+        return official(tools)
     wanted = "task_open and task_step" if spec.profile == "control" else "the fixture tools of the official suite"
     if spec.profile is not None:
         raise InconclusiveError(f"profile {spec.profile}: the server does not offer {wanted}")
     raise InconclusiveError(
         "the server offers tasks and no tool that this suite can drive: neither task_open and task_step nor the "
-        f"fixture tools of the official suite ({', '.join(_MAKERS)})"
+        f"fixture tools of the official suite ({', '.join(_MAKERS)}); 'mcptasks init' writes a file that says what its "
+        "own tools do, for --profile"
     )
 
 
 def _notes(profile: Profile) -> list[str]:
     if profile.name == "control":
         return []
-    missing = sorted(OFFICIAL_TOOLS - profile.tools) if isinstance(profile, Official) else []
-    lacking = f" It lacks {', '.join(missing)}." if missing else ""
+    assert isinstance(profile, ToolProfile)
+    if profile.name == "mapped":
+        missing: list[str] = [role for role in ROLES if role not in profile.roles]
+        driven, lacks = "driven with the tools of the mapping file.", "It names none that"
+    else:
+        missing = sorted(OFFICIAL_TOOLS - profile.tools)
+        driven, lacks = "driven with the official fixture tools.", "It lacks"
+    lacking = f" {lacks} {', '.join(missing)}." if missing else ""
     return [
-        "driven with the official fixture tools." + lacking + " The control tools task_open and task_step would add: "
+        driven + lacking + " The control tools task_open and task_step would add: "
         "tasks that stay as they are until stepped, so that every lifecycle is reached and a missed deadline is a "
         "failure; results, errors and questions of the suite's own choice; late steps on finished tasks; and whether "
         "every answer reached its question."

@@ -22,7 +22,7 @@ from mcptasks.conformance.model.states import (
 )
 from mcptasks.conformance.model.wire_2026 import CANCELLING, ENDED, RUNNING
 
-__all__ = ["at_risk", "blame"]
+__all__ = ["at_risk", "blame", "unreadable"]
 
 _GET: Final = {
     WORKING: "tasks.status.get-working",
@@ -32,6 +32,8 @@ _GET: Final = {
     CANCELLED: "tasks.status.get-cancelled",
     ENDED: "tasks.status.terminal-final",
 }
+_READ: Final = {**_GET, CANCELLING: _GET[CANCELLED], RUNNING: _GET[WORKING]}
+"""What a task in this state must be shown for, whatever it is by now."""
 _PENDING_ASPECTS: Final = ("pending-missing", "pending-extra", "pending-body")
 _PAYLOAD: Final = {COMPLETED: "tasks.status.result-exact", FAILED: "tasks.status.error-exact"}
 
@@ -108,7 +110,12 @@ def blame(cause: str, state: str, aspect: str, expected: str = "") -> str:
         return _PAYLOAD.get(expected, "tasks.status.result-exact")
     if aspect in _PENDING_ASPECTS:
         return "tasks.update.no-two-meanings" if aspect == "pending-body" else "tasks.status.input-requests-complete"
-    return _GET.get(expected, "tasks.status.legal-transitions")
+    return _GET.get(expected, "tasks.status.terminal-final")
+
+
+def unreadable(state: str) -> str:
+    """The requirement that ``tasks/get`` breaches which answers an error other than -32602 for a task in that state."""
+    return "tasks.err.get-unknown" if state in (ABSENT, GONE) else _READ[state]
 
 
 def at_risk(row: str, before: str, now: TaskState) -> set[str]:
@@ -132,7 +139,8 @@ def at_risk(row: str, before: str, now: TaskState) -> set[str]:
     out |= {blame(row, before, aspect, status) for aspect in aspects}
     out.add("tasks.status.payload-exclusive")
     if status in TERMINAL:
-        out.add("tasks.status.legal-transitions" if before not in TERMINAL else "tasks.status.terminal-final")
+        if before in TERMINAL:
+            out.add("tasks.status.terminal-final")
         if status == COMPLETED and before == COMPLETED:
             out.add("tasks.status.terminal-payload-stable")
         if status == FAILED and before == FAILED:

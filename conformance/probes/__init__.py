@@ -5,13 +5,41 @@
 
 from typing import Final
 
-from mcptasks.conformance.probes import cap, core, creation, ids, jsonrpc, methods, routing, transport
+from mcptasks.conformance.probes import (
+    answers,
+    asking,
+    callers,
+    cap,
+    core,
+    creation,
+    ids,
+    jsonrpc,
+    listen,
+    methods,
+    restarts,
+    routing,
+    transport,
+)
 from mcptasks.conformance.probes.probe import Probe
 
 __all__ = ["ALL", "Probe"]
 
 ALL: Final[tuple[Probe, ...]] = tuple(
     probe
-    for module in (core, cap, methods, jsonrpc, transport, routing, creation, ids)
+    for module in (
+        core,
+        cap,
+        methods,
+        answers,
+        jsonrpc,
+        transport,
+        routing,
+        creation,
+        asking,
+        callers,
+        listen,
+        ids,
+        restarts,
+    )
     for probe in module.GROUP.probes
 )

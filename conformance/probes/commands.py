@@ -17,6 +17,7 @@ __all__ = ["Commands"]
 
 _MOST: Final = 40
 _LONGEST: Final = 8192
+_BESIDE: Final = "-N --max-time 10 & sleep 0.5"
 _TAKE_ID: Final = """ | grep -o '"taskId": *"[^"]*"' | head -n 1 | cut -d '"' -f 4"""
 
 
@@ -26,18 +27,34 @@ class Commands:
     Args:
         url: of the server.
         headers: the user's.
+        other_headers: sent instead as the second caller.
     """
 
-    def __init__(self, url: str, headers: tuple[HeaderLine, ...] = ()) -> None:
+    def __init__(
+        self, url: str, headers: tuple[HeaderLine, ...] = (), other_headers: tuple[HeaderLine, ...] = ()
+    ) -> None:
         self._url = shown_url(url)
         self._headers = headers
-        self._sent: list[tuple[str, Sequence[tuple[bytes, bytes]], bytes, str]] = []
+        self._other_headers = other_headers
+        self._sent: list[tuple[str, Sequence[tuple[bytes, bytes]], bytes, str, bool]] = []
         self._ids: dict[str, str] = {}
 
-    def add(self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, *, creates: str = "") -> None:
+    def add(
+        self,
+        http_method: str,
+        headers: Sequence[tuple[bytes, bytes]],
+        body: bytes,
+        *,
+        creates: str = "",
+        other: bool = False,
+    ) -> None:
         """A request was sent, with these headers besides the user's; ``creates`` names the task that its answer tells
-        of."""
-        self._sent.append((http_method, headers, body, creates))
+        of, ``other`` says that the second caller sent it."""
+        self._sent.append((http_method, headers, body, creates, other))
+
+    def remark(self, text: str) -> None:
+        """Something else happened than a request."""
+        self._sent.append(("", (), text.encode(), "", False))
 
     def created(self, name: str, task_id: str) -> None:
         """The id of the task of that name."""
@@ -50,7 +67,11 @@ class Commands:
         out = [f"# {skipped} requests before these are left out"] if skipped else []
         return (*out, *(self._command(*item) for item in self._sent[skipped:]))
 
-    def _command(self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, creates: str) -> str:
+    def _command(
+        self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, creates: str, other: bool
+    ) -> str:
+        if not http_method:
+            return f"# {body.decode()}"
         if len(body) > _LONGEST:
             return f"# {http_method} with a body of {len(body)} bytes"
         parts = [r"curl -sS -w ' HTTP %{http_code}\n'"]
@@ -61,7 +82,7 @@ class Commands:
         parts += [f"-H {self._filled(_text(name) + ': ' + _text(value))}" for name, value in headers]
         # What curl adds by itself and the probe left out.
         parts += [f"-H '{name}:'" for name in ("Accept", "Content-Type") if name.lower().encode() not in names]
-        parts += [f"-H {line.for_shell}" for line in self._headers]
+        parts += [f"-H {line.for_shell}" for line in (self._other_headers if other else self._headers)]
         before = ""
         if body.isascii() and b"\0" not in body:
             parts.append(f"--data-binary {self._filled(body.decode())}")
@@ -69,6 +90,9 @@ class Commands:
             escaped = "".join(f"\\{byte:03o}" for byte in body)
             before = f"printf '{escaped}' | "
             parts.append("--data-binary @-")
+        if _listens(headers):
+            # It stays open while what follows is sent.
+            parts.append(_BESIDE)
         command = before + " ".join(parts)
         if not creates:
             return command
@@ -81,6 +105,10 @@ class Commands:
         for task_id in sorted(self._ids, key=len, reverse=True):
             quoted = quoted.replace(task_id, f"""'"${self._ids[task_id]}"'""") if quoted.startswith("'") else quoted
         return quoted
+
+
+def _listens(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    return any(name.lower() == b"mcp-method" and value == b"subscriptions/listen" for name, value in headers)
 
 
 def _text(value: bytes) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mcptasks.conformance.probes.probe import ProbeGroup
 from mcptasks.conformance.probes.raw import RawAnswer
+from mcptasks.conformance.probes.refusals import ask_initialize
 from mcptasks.conformance.probes.session import ProbeSession
 from mcptasks.conformance.wire.names import (
     CLIENT_CAPABILITIES,
@@ -234,18 +235,7 @@ async def unsupported_version(session: ProbeSession) -> None:
 @GROUP.probe("core.initialize", "core.version.initialize-hint")
 async def initialize(session: ProbeSession) -> None:
     """A client of an older revision begins with initialize."""
-    message: JSON = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "mcptasks", "version": "1"},
-        },
-    }
-    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    answer = await session.raw(message, headers=headers, only_headers=True)
+    answer = await ask_initialize(session)
     if answer.result is not None:
         session.choice("core.version.initialize-hint", "serves older revisions too")
         return

@@ -6,14 +6,15 @@ Tasks extension, "Task Creation", "Task Polling" and "Task TTL".
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from typing import Any, Final
 
-from mcptasks.conformance.engine.wire_profiles import Official
 from mcptasks.conformance.probes.probe import ProbeGroup
 from mcptasks.conformance.probes.raw import RawAnswer
 from mcptasks.conformance.probes.refusals import lasting_task
 from mcptasks.conformance.probes.session import ProbeSession, ProbeSkipped, ProbeTask
+from mcptasks.conformance.wire.forms import instant
 from mcptasks.conformance.wire.names import INVALID_PARAMS
 from mcptasks.strategies.json_values import JSON, Payload
 from mcptasks.strategies.operations import Create
@@ -31,6 +32,8 @@ _SHORTEST_MS: Final = 150
 _LONGEST_MS: Final = 4000
 """Between these a time to live is waited for."""
 _READERS: Final = 5
+_READS: Final = 3
+_TICK_S: Final = 0.02
 
 
 # --- there at once, each its own ---------------------------------------------------------------
@@ -39,7 +42,7 @@ _READERS: Final = 5
 def _call(session: ProbeSession, number: int) -> dict[str, Any]:
     name = f"t{number}"
     params = session.profile.opening(name, [Create(name)])
-    if isinstance(session.profile, Official) and params["name"] == "slow_compute":
+    if session.profile.name == "official" and params["name"] == "slow_compute":
         # Not the same call twice: whether that makes one task or two is the server's choice.
         params = {**params, "arguments": {**params["arguments"], "label": f"long {number}"}}
     return session.message("tools/call", params)
@@ -178,6 +181,28 @@ def _keys(shown: dict[str, Any]) -> list[str]:
 
 
 # --- for as long as told -----------------------------------------------------------------------
+
+
+@GROUP.probe("create.finished-times", "tasks.shape.updated-settled")
+async def finished_times(session: ProbeSession) -> None:
+    """A finished task is read several times: what moves each time is the time of the read, not of an update."""
+    task = await lasting_task(session)
+    shown = [await session.end(task)]
+    for _ in range(_READS):
+        await session.client.pacer.sleep(_TICK_S)
+        shown.append(await session.get(task))
+    told = [str(item.get("lastUpdatedAt")) for item in shown]
+    times = [instant(item.get("lastUpdatedAt")) for item in shown]
+    moved = [
+        later is not None and earlier is not None and later > earlier for earlier, later in itertools.pairwise(times)
+    ]
+    session.check(
+        "tasks.shape.updated-settled",
+        not all(moved),
+        expected="the same time, or a last update behind the end",
+        actual=", ".join(told),
+        message="lastUpdatedAt of a finished task moves with every read",
+    )
 
 
 @GROUP.probe(

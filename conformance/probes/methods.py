@@ -116,7 +116,7 @@ async def task_param_tolerated(session: ProbeSession) -> None:
         )
 
 
-@GROUP.probe("core.result-types", "tasks.rt.present", "tasks.method.only-tools-call")
+@GROUP.probe("core.result-types", "tasks.rt.present", "tasks.method.only-tools-call", "tasks.rt.task-nowhere-else")
 async def result_types(session: ProbeSession) -> None:
     """Every result says what it is, and none but that of a tools/call is a task."""
     answers = [(method, await session.ask(method)) for method in _READS]
@@ -133,6 +133,14 @@ async def result_types(session: ProbeSession) -> None:
                 actual=answer.told,
                 message=f"{method} is answered with a task",
                 aspect=method,
+            )
+        elif "taskId" not in answer.result and "task" not in answer.result:
+            session.check(
+                "tasks.rt.task-nowhere-else",
+                kind != "task",
+                expected="resultType complete of a result that is no task",
+                actual=answer.told,
+                message="a tools/call is answered with a result that says it is a task and is none",
             )
         session.check(
             "tasks.rt.present",

@@ -16,10 +16,8 @@ from mcptasks.conformance.probes import ALL, Probe
 from mcptasks.conformance.probes.session import ProbeOver, ProbeSession, ProbeSkipped
 from mcptasks.conformance.wire.problems import WireProblem
 
-__all__ = ["DEADLINE", "Outcome", "available", "find", "replay_probe", "run_probe"]
+__all__ = ["Outcome", "available", "find", "replay_probe", "run_probe"]
 
-DEADLINE: Final = 30.0
-"""Seconds that a probe may take in all."""
 _CLOSING: Final = 15.0
 
 
@@ -46,7 +44,10 @@ def find(name: str) -> Probe:
 
 def available(source: ServerSource) -> frozenset[str]:
     """What probes may need and this server offers."""
-    return frozenset({source.opened.profile.name})
+    listens = {"listen"} if source.opened.listens else set()
+    callers = {"second-caller"} if source.spec.other_headers else set()
+    restarts = {"restart"} if source.spec.restart_command is not None else set()
+    return frozenset({source.opened.profile.name, *listens, *callers, *restarts})
 
 
 def applicable(source: ServerSource) -> Iterable[Probe]:
@@ -85,14 +86,14 @@ async def run_probe(
     )
     skipped = ""
     try:
-        async with asyncio.timeout(DEADLINE):
+        async with asyncio.timeout(probe.deadline_s):
             await probe.run(session)
     except ProbeOver:
         pass
     except ProbeSkipped as reason:
         skipped = str(reason)
     except TimeoutError:
-        skipped = f"it was not through after {DEADLINE:g} s"
+        skipped = f"it was not through after {probe.deadline_s:g} s"
     except WireProblem as problem:
         raise TargetUnusableError(f"{client.endpoint}: {problem.line}") from problem
     finally:
@@ -100,7 +101,7 @@ async def run_probe(
             async with asyncio.timeout(_CLOSING):
                 await session.close()
         client.exercised = counts
-    session.judge_codes()
+    session.judge_the_rest()
     if repeated is not None:
         repeated.update(session.repeated)
     return Outcome(tuple(session.breaches), skipped)

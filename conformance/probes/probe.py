@@ -25,6 +25,8 @@ class Probe:
     needs: frozenset[str] = frozenset()
     """What a server must offer for it: the name of a profile, such as ``control``, or what the user gave for it, such
     as ``second-caller``."""
+    deadline_s: float = 30.0
+    """Seconds that it may take in all."""
 
 
 class ProbeGroup:
@@ -33,11 +35,13 @@ class ProbeGroup:
     def __init__(self) -> None:
         self.probes: list[Probe] = []
 
-    def probe(self, name: str, *requirements: str, needs: frozenset[str] = frozenset()) -> Callable[[Run], Run]:
+    def probe(
+        self, name: str, *requirements: str, needs: frozenset[str] = frozenset(), deadline_s: float = 30.0
+    ) -> Callable[[Run], Run]:
         """Decorate a coroutine function that takes a session as a :class:`Probe`."""
 
         def add(run: Run) -> Run:
-            self.probes.append(Probe(name, requirements, run, needs))
+            self.probes.append(Probe(name, requirements, run, needs, deadline_s))
             return run
 
         return add

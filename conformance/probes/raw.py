@@ -139,8 +139,8 @@ class RawSender:
 
         Args:
             fresh: on a connection of its own.
-            until: told the messages of a stream so far; once it says so, the rest is left unread and the connection
-                closed.
+            until: told the messages of a stream so far, first of none when it opens; once it says so, the rest is
+                left unread and the connection closed.
             seconds: that the answer may take, instead of the usual.
 
         Raises:
@@ -207,6 +207,8 @@ class _Reading:
         self.status, self.headers = response.status_code, response.headers
         streams = self.headers.get("content-type", "").lower().startswith("text/event-stream")
         reader = EventReader()
+        if streams and self._until is not None and self._until(self.messages):
+            return False
         async for chunk in response.aiter_bytes():
             self.body += chunk
             for data in reader.feed(chunk) if streams else ():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcptasks.conformance.engine.wire_profiles import Control, Official
+from mcptasks.conformance.engine.wire_profiles import Control
+from mcptasks.conformance.engine.wire_tools import ToolProfile
 from mcptasks.conformance.probes.raw import RawAnswer
 from mcptasks.conformance.probes.session import ProbeSession, ProbeSkipped, ProbeTask
 from mcptasks.conformance.wire import names
@@ -13,6 +14,7 @@ from mcptasks.strategies.json_values import JSON
 
 __all__ = [
     "MADE_UP_VERSION",
+    "ask_initialize",
     "check_lasting",
     "check_refused",
     "check_untouched",
@@ -25,6 +27,7 @@ __all__ = [
 MADE_UP_VERSION: Final = "1900-01-01"
 """No server speaks it: a version that an older client speaks might be served for its sake."""
 
+_OLDER_VERSION: Final = "2025-11-25"
 _SHORT_MS: Final = 2000
 _STEP: Final[dict[str, JSON]] = {"action": "complete", "result": {"content": []}}
 
@@ -66,9 +69,9 @@ async def harmless_call(session: ProbeSession) -> tuple[dict[str, Any], str]:
     if isinstance(profile, Control):
         params: Mapping[str, JSON] = profile.stepping("mcptasks-no-such-task", _STEP)
         other = "task_open"
-    elif isinstance(profile, Official) and "greet" in profile.tools:
-        params = {"name": "greet", "arguments": {"name": "mcptasks"}}
-        other = next((name for name in sorted(profile.tools) if name != "greet"), "mcptasks_no_such_tool")
+    elif isinstance(profile, ToolProfile) and "plain" in profile.roles:
+        params = profile.roles["plain"].params
+        other = next((name for name in sorted(profile.tools) if name != params["name"]), "mcptasks_no_such_tool")
     else:
         raise ProbeSkipped("the server has no tool that can be called without leaving a task behind")
     message = session.message("tools/call", params)
@@ -79,10 +82,42 @@ async def harmless_call(session: ProbeSession) -> tuple[dict[str, Any], str]:
 
 
 async def other_versions(session: ProbeSession) -> list[str]:
-    """The protocol versions that the server speaks besides the one under test, as it tells them."""
+    """The protocol versions that the server speaks besides the one under test.
+
+    A server of two eras need not name the older ones to a client of the newer: then its answer to
+    ``initialize`` tells.
+    """
     answer = await session.ask("server/discover")
     versions = (answer.result or {}).get("supportedVersions")
-    return [item for item in versions if item != names.VERSION] if isinstance(versions, list) else []
+    others = [item for item in versions if item != names.VERSION] if isinstance(versions, list) else []
+    if others:
+        return others
+    answer = await ask_initialize(session)
+    version = (answer.result or {}).get("protocolVersion")
+    return [version] if isinstance(version, str) and version != names.VERSION else []
+
+
+async def ask_initialize(session: ProbeSession) -> RawAnswer:
+    """The answer to what a client of an older revision sends first; a session that it opened is closed again."""
+    message: JSON = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": _OLDER_VERSION,
+            "capabilities": {},
+            "clientInfo": {"name": "mcptasks", "version": "1"},
+        },
+    }
+    headers: dict[str, str | bytes | None] = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    }
+    answer = await session.raw(message, headers=headers, only_headers=True)
+    opened = answer.headers.get("mcp-session-id")
+    if answer.result is not None and opened:
+        await session.raw(http_method="DELETE", headers={"Mcp-Session-Id": opened}, only_headers=True)
+    return answer
 
 
 def check_refused(

@@ -14,7 +14,7 @@ from mcptasks.conformance.probes.commands import Commands
 from mcptasks.conformance.probes.raw import RawAnswer, RawSender
 from mcptasks.conformance.wire import header_values, names
 from mcptasks.conformance.wire.client import Reply
-from mcptasks.conformance.wire.envelopes import code_smells
+from mcptasks.conformance.wire.envelopes import code_smells, notification_smells
 from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.pacing import retry_after
 from mcptasks.conformance.wire.problems import WireProblem
@@ -35,6 +35,7 @@ CLIENT: Final = "mcptasks"
 
 Auto = _Auto
 _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
+_RESERVED: Final = "tasks.method.reserved-prefixes"
 _ATTEMPTS: Final = 5
 _LONGEST_WAIT: Final = 20.0
 
@@ -95,11 +96,17 @@ class ProbeSession:
         self.skipped: dict[str, str] = {}
         """Requirements that the probe could not judge here, with the reason."""
         self._errors: list[dict[str, Any]] = []
+        self._streamed: list[list[str]] = []
+        """Of each stream that answered a request: its notifications."""
         self._tools: frozenset[str] | None = None
         self._seen_ids = server.seen_ids
         self._ids = itertools.count(1)
-        self._own = [(line.name.encode(), line.resolved().encode()) for line in source.spec.sent_headers]
-        self._commands = Commands(source.url, source.spec.sent_headers)
+        spec = source.spec
+        self._own, self._other = (
+            [(line.name.encode(), line.resolved().encode()) for line in lines]
+            for lines in (spec.sent_headers, spec.other_sent_headers)
+        )
+        self._commands = Commands(source.url, spec.sent_headers, spec.other_sent_headers)
         self._sender = RawSender(source.url, self.client.limits.answer_s)
 
     # --- requests --------------------------------------------------------------------------
@@ -163,6 +170,8 @@ class ProbeSession:
         until: Callable[[Sequence[JSON]], bool] | None = None,
         seconds: float | None = None,
         own_headers: bool = True,
+        other: bool = False,
+        creates: str = "",
     ) -> RawAnswer:
         """Send an HTTP request exactly so.
 
@@ -176,6 +185,8 @@ class ProbeSession:
             until: see :meth:`RawSender.send`.
             seconds: that the answer may take.
             own_headers: send the user's headers, which may hold credentials.
+            other: send those of the second caller instead.
+            creates: the name of the task that the answer tells of, for the commands of a breach.
 
         Raises:
             WireProblem: nothing listens any more.
@@ -195,12 +206,19 @@ class ProbeSession:
         lines = [
             (name.encode(), value if isinstance(value, bytes) else value.encode("latin-1")) for name, value in pairs
         ]
-        self._commands.add(http_method, lines, data)
-        whole = [*lines, (b"Accept-Encoding", b"identity"), *(self._own if own_headers else ())]
+        self._commands.add(http_method, lines, data, creates=creates, other=other)
+        whole = [
+            *lines,
+            (b"Accept-Encoding", b"identity"),
+            *((self._other if other else self._own) if own_headers else ()),
+        ]
         answer = await self._paced(http_method, whole, data, fresh, until, seconds)
         if answer.error is not None and all(answer.code != error["code"] for error in self._errors):
             self._errors.append(answer.error)
         method = body.get("method") if isinstance(body, Mapping) else None
+        if answer.kind == "text/event-stream" and method != "subscriptions/listen":
+            told = [item.get("method") for item in answer.messages if isinstance(item, dict)]
+            self._streamed.append([name for name in told if isinstance(name, str)])
         if isinstance(method, str) and answer.result is not None:
             self.exercised[f"answered:{method}"] += 1
         elif isinstance(method, str) and answer.error is not None:
@@ -210,6 +228,10 @@ class ProbeSession:
     def record(self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
         """Note a request that is sent past :meth:`raw`, for the commands of a breach; the user's headers aside."""
         self._commands.add(http_method, headers, body)
+
+    def remark(self, text: str) -> None:
+        """Note what happens between two requests, for the commands of a breach."""
+        self._commands.remark(text)
 
     async def _paced(
         self,
@@ -247,12 +269,16 @@ class ProbeSession:
         meta: Mapping[str, JSON] | None = None,
         client: str = CLIENT,
         fresh: bool = False,
+        other: bool = False,
     ) -> RawAnswer:
-        """Send a whole and correct request, except for what is declared or named here; see :meth:`message`."""
+        """Send a whole and correct request, except for what is declared or named here; see :meth:`message`.
+
+        With ``other`` it is sent as the second caller.
+        """
         message = self.message(
             method, params, request_id=request_id, capabilities=capabilities, meta=meta, client=client
         )
-        return await self.raw(message, fresh=fresh)
+        return await self.raw(message, fresh=fresh, other=other)
 
     async def request(
         self, method: str, params: Mapping[str, JSON], *, creates: str = "", beyond: bool = False
@@ -439,11 +465,26 @@ class ProbeSession:
             raise ProbeOver(message)
         return False
 
-    def judge_codes(self) -> None:
-        """Judge the codes of all errors that were seen, whatever they were about (MCP, "Error Codes").
+    def judge_the_rest(self) -> None:
+        """Judge what was seen by the way, whatever it was about: last, so that a probe's own finding comes first."""
+        self._judge_codes()
+        for methods in self._streamed:
+            self.exercised[_RESERVED] += 1
+            if any(name.startswith(f"{_RESERVED}/") for name in self.known):
+                continue  # every stream of a server may tell the same
+            for smell in notification_smells(methods):
+                self.check(
+                    smell.requirement,
+                    False,
+                    expected=smell.expected,
+                    actual=f"a stream {smell.actual}",
+                    message=f"a stream {smell.actual}",
+                    aspect=smell.aspect,
+                    soft=True,
+                )
 
-        Last, so that a probe's own finding comes first.
-        """
+    def _judge_codes(self) -> None:
+        """The codes of all errors (MCP, "Error Codes")."""
         for error in self._errors:
             for requirement in ("core.meta.reserved-codes", "core.meta.retired-codes", "core.meta.legacy-range"):
                 self.exercised[requirement] += 1

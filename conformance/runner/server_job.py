@@ -9,6 +9,7 @@ from typing import Any
 
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.wire_campaign import WireCampaign, replay_on_server
+from mcptasks.conformance.engine.wire_listening import learn_listening
 from mcptasks.conformance.engine.wire_plan import WIRE_FEATURES
 from mcptasks.conformance.engine.wire_server import Introduction, ServerSource, introduce, limits_of
 from mcptasks.conformance.runner.job import Job
@@ -23,10 +24,9 @@ __all__ = ["ServerWork"]
 _REASONS = {
     "clock": "a server's clock cannot be driven from outside",
     "ttl": "a server's ttl cannot be chosen from outside",
-    "listen": "status notifications are not checked by this version",
-    "restart": "restarts are not checked by this version",
+    "restart": "no way to restart the server was given (--restart-command)",
     "peer": "replicas are not checked by this version",
-    "second-caller": "a second caller is not checked by this version",
+    "second-caller": "no second caller was given (--other-header)",
     "dual-era": "this version speaks one revision with a server",
 }
 
@@ -73,7 +73,7 @@ class ServerWork:
         if self._job.mode == "replay":
             await self._replay(source, sequence_from_json(self._job.operations))
             return None
-        self._probe(introduction, url)
+        self._probe(introduction, url, await learn_listening(source))
         if self._job.mode == "probe":
             return None
         return WireCampaign(source, self._job.settings, self._emit, self._beat, introduction)
@@ -88,15 +88,19 @@ class ServerWork:
     def _note(self, text: str) -> None:
         self._emit({"kind": "note", "level": "info", "message": text})
 
-    def _probe(self, introduction: Introduction, url: str) -> None:
+    def _probe(self, introduction: Introduction, url: str, no_listening: str | None) -> None:
         profile = introduction.profile
-        offered = ["wire", "input", "in-process"] + (["fixture"] if profile.name == "control" else [])
+        offered = ["wire", "input", "in-process"] + (["fixture"] if introduction.fixtures else [])
+        offered += ["listen"] if no_listening is None else []
+        reasons = dict(_REASONS) if no_listening is None else {**_REASONS, "listen": no_listening}
+        offered += ["second-caller"] if self._spec.other_headers else []
+        offered += ["restart"] if self._spec.restart_command is not None else []
         options: dict[str, JSON] = {"profile": profile.name}
         self._emit(
             {
                 "kind": "probe",
                 "features": asdict(WIRE_FEATURES),
-                "reasons": dict(_REASONS),
+                "reasons": reasons,
                 "not_applicable": {},
                 "offered": offered,
                 "options": options,

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from mcptasks.conformance.catalogue import NEEDS, Need, Requirement
+from mcptasks.conformance.catalogue.unjudged import UNJUDGED
 from mcptasks.conformance.events import Finding, RequirementResult, Verdict
 
 __all__ = ["Learned", "results"]
@@ -48,6 +49,8 @@ def _inapplicable(requirement: Requirement, learned: Learned) -> str | None:
             return learned.reasons[need]
         if need not in _LATER:
             return f"needs {NEEDS[need]}"
+    if requirement.id in UNJUDGED:
+        return UNJUDGED[requirement.id]
     if requirement.verdict == "none":
         return f"cannot be observed: {requirement.observable.why}"
     return None

@@ -34,7 +34,7 @@ _READS: Final = frozenset({"server/discover", "tools/list", "tasks/get"})
 _LONGEST_WAIT: Final = 60.0
 _ATTEMPTS: Final = 10
 _EVENTS: Final = 10_000
-_EVERY_REPLY: Final = ("rpc.version", "rpc.id-echo", "rpc.result-xor-error", "http.response-type", "http.post-endpoint")
+_EVERY_REPLY: Final = ("rpc.version", "rpc.id-echo", "rpc.result-xor-error", "http.response-type")
 
 
 class Words(Protocol):
@@ -326,6 +326,7 @@ class WireClient:
             raise WireProblem("closed", f"{outgoing.method}: the stream ends {what}", "http.response-type")
         self.exercised["http.final-terminates"] += 1
         self.exercised["http.no-server-requests"] += 1
+        self.exercised["tasks.method.reserved-prefixes"] += 1
         self.exercised["rpc.server-no-requests"] += 1
         return self._reply(outgoing, response.status_code, "sse", answer, smells)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from mcptasks.conformance.wire.names import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 from mcptasks.conformance.wire.problems import Smell, WireProblem
 from mcptasks.strategies.json_values import JSON, text_of
 
-__all__ = ["Answer", "code_smells", "read_answer", "read_streamed"]
+__all__ = ["Answer", "code_smells", "notification_smells", "read_answer", "read_streamed"]
 
 _CURRENT: Final = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION})
 _RETIRED: Final = frozenset({-32002, -32042})
@@ -85,6 +86,20 @@ def code_smells(error: dict[str, Any]) -> list[Smell]:
     return []
 
 
+def notification_smells(methods: Iterable[str]) -> list[Smell]:
+    """What is wrong with the names of notifications beside an answer (tasks extension, "Reservations")."""
+    return [
+        Smell(
+            "tasks.method.reserved-prefixes",
+            "stream",
+            "of the names below notifications/tasks none: the extension defines no such notification",
+            f"comes with the notification {text_of(name, 60)}",
+        )
+        for name in methods
+        if name.startswith("notifications/tasks/")
+    ]
+
+
 def read_streamed(message: JSON, request_id: str | int, smells: list[Smell]) -> Answer | None:
     """The answer that a message on the stream of one request is; ``None`` if it is a notification.
 
@@ -101,5 +116,6 @@ def read_streamed(message: JSON, request_id: str | int, smells: list[Smell]) -> 
                     f"sends the request {text_of(message['method'], 60)} on the stream of an answer",
                 )
             )
+        smells += notification_smells([message["method"]])
         return None
     return read_answer(message, request_id, smells)

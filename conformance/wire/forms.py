@@ -155,9 +155,10 @@ class Forms:
         if "resultType" not in result:
             smells.append(Smell("tasks.rt.present", "resultType", f"resultType {wanted}", "has no resultType"))
         elif found != wanted:
+            asks = found == "input_required" and method.startswith("tasks/")
             smells.append(
                 Smell(
-                    _RESULT_TYPES[method],
+                    "core.mrtr.methods" if asks else _RESULT_TYPES[method],
                     "resultType",
                     f"resultType {wanted}",
                     f"has resultType {text_of(found, 40)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import unquote, urlsplit
 
@@ -14,8 +14,8 @@ from mcptasks.strategies.json_values import JSON
 
 __all__ = ["DEFAULT_REQUESTS", "PROFILES", "ProfileName", "ServerSpec"]
 
-ProfileName = Literal["control", "official"]
-PROFILES: Final[tuple[ProfileName, ...]] = ("control", "official")
+ProfileName = Literal["control", "official", "mapped"]
+PROFILES: Final[tuple[ProfileName, ...]] = ("control", "official", "mapped")
 
 DEFAULT_REQUESTS: Final = 3000
 """Requests of a run where the user names no budget."""
@@ -28,12 +28,18 @@ class ServerSpec:
     url: str = ""
     """Its endpoint; may be empty with ``start``, whose first line of output then names it."""
     headers: tuple[HeaderLine, ...] = ()
+    other_headers: tuple[HeaderLine, ...] = ()
+    """Of a second caller, who may see nothing of the first one's tasks: sent instead of those of the same names."""
     start: str | None = None
     """Command that starts it first."""
+    restart_command: str | None = None
+    """Command that kills it hard, starts it on the same data, and returns when it is up."""
     serve: str | None = None
     """Task store (``module:attr``) to put behind the suite's own harness, which is then the server."""
     profile: ProfileName | None = None
     """Which tools to drive it with; ``None`` takes the richest that it offers."""
+    mapping: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """With the profile ``mapped``: the server's own tools by what they do (see :mod:`.mapping`)."""
     max_requests: int | None = None
     rate: float | None = None
     """Requests per second at most."""
@@ -59,7 +65,13 @@ class ServerSpec:
         elif self.start is None and self.serve is None:
             raise UsageError("a server needs a URL")
         if self.profile is not None and self.profile not in PROFILES:
-            raise UsageError(f"unknown profile '{self.profile}'; known are {', '.join(PROFILES)}")
+            raise UsageError(
+                f"unknown profile '{self.profile}'; known are control, official, or a mapping file (.toml)"
+            )
+        if self.profile == "mapped" and not self.mapping:
+            raise UsageError(
+                "the profile mapped needs a file that says what the server's tools do: --profile FILE.toml"
+            )
         if self.max_requests is not None and self.max_requests < 1:
             raise UsageError("--max-requests must be at least 1")
         if self.rate is not None and not self.rate > 0:
@@ -84,9 +96,16 @@ class ServerSpec:
         return (*self.headers, HeaderLine("Authorization", f"Basic {b64encode(pair.encode()).decode()}"))
 
     @property
+    def other_sent_headers(self) -> tuple[HeaderLine, ...]:
+        """The headers to send as the second caller."""
+        names = {line.name.lower() for line in self.other_headers}
+        return (*(line for line in self.sent_headers if line.name.lower() not in names), *self.other_headers)
+
+    @property
     def redactor(self) -> Redactor:
         """What keeps its secrets out of everything told."""
-        return Redactor([*url_secrets(self.url), *(secret for line in self.sent_headers for secret in line.secrets)])
+        lines = (*self.sent_headers, *self.other_headers)
+        return Redactor([*url_secrets(self.url), *(secret for line in lines for secret in line.secrets)])
 
     def options(self) -> dict[str, JSON]:
         """How to name it again on the command line, secrets left out."""
@@ -95,10 +114,14 @@ class ServerSpec:
             out["url"] = shown_url(self.url)
         if self.headers:
             out["headers"] = [line.shown for line in self.headers]
-        for member in ("start", "serve", "profile", "max_requests", "rate", "settle"):
+        if self.other_headers:
+            out["other_headers"] = [line.shown for line in self.other_headers]
+        for member in ("start", "restart_command", "serve", "profile", "max_requests", "rate", "settle"):
             value = getattr(self, member)
             if value is not None:
                 out[member] = value
+        if self.mapping:
+            out["mapping"] = dict(self.mapping)
         return out
 
     def to_json(self) -> dict[str, JSON]:
@@ -108,16 +131,20 @@ class ServerSpec:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> ServerSpec:
         """The server that :meth:`to_json` wrote."""
-        return cls(**{**value, "headers": tuple(HeaderLine(**line) for line in value["headers"])})
+        lines = {name: tuple(HeaderLine(**line) for line in value[name]) for name in ("headers", "other_headers")}
+        return cls(**{**value, **lines})
 
     @classmethod
-    def named(cls, url: str, headers: Sequence[str] = (), **options: Any) -> ServerSpec:
-        """A server from the texts of ``--url`` and ``--header``.
+    def named(
+        cls, url: str, headers: Sequence[str] = (), other_headers: Sequence[str] = (), **options: Any
+    ) -> ServerSpec:
+        """A server from the texts of ``--url``, ``--header`` and ``--other-header``.
 
         Raises:
             UsageError: one of them is malformed.
         """
-        return cls(url, tuple(HeaderLine.parse(text) for text in headers), **options)
+        lines, others = (tuple(HeaderLine.parse(text) for text in texts) for texts in (headers, other_headers))
+        return cls(url, lines, others, **options)
 
 
 def shown(url: str) -> str:

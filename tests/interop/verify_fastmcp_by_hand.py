@@ -41,14 +41,19 @@ class Peer:
             ("clientInfo", {"name": "by-hand", "version": "0"}),
             ("clientCapabilities", capabilities),
         )}  # fmt: skip
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+        return self.post_body(body, method, {"Mcp-Name": params.get("taskId", params.get("name")), **(headers or {})})
+
+    def post_body(
+        self, body: Mapping[str, Any], method: str, headers: Mapping[str, str | None] | None = None
+    ) -> httpx.Response:
+        """POST a body as it stands; a header given as None is left out."""
         sent: dict[str, str | None] = {
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": VERSION,
             "Mcp-Method": method,
-            "Mcp-Name": params.get("taskId", params.get("name")),
             **(headers or {}),
         }
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
         return self._http.post(
             self._url, json=body, headers={key: value for key, value in sent.items() if value is not None}
         )
@@ -113,6 +118,10 @@ def no_version_header(peer: Peer) -> str:
     return _refusal(peer.post("tools/list", {}, headers={"MCP-Protocol-Version": None}))
 
 
+def params_in_an_array(peer: Peer) -> str:
+    return _refusal(peer.post_body({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": []}, "tools/list"))
+
+
 def updated_at_of_finished_task(peer: Peer) -> str:
     task_id = peer.task("slow_compute", {"seconds": 0})
     first = peer.settled(task_id)
@@ -143,7 +152,7 @@ class Case:
 
 CASES = [
     Case(
-        "core.mrtr.declared-only, core.meta.missing-capability",
+        "core.mrtr.declared-only",
         "fail",
         asks_undeclared,
         "error -32021, or no elicitation",
@@ -166,22 +175,29 @@ CASES = [
     ),
     Case("tasks.http.name-missing", "warn", no_name_header, "HTTP 400, error -32020", "HTTP 200, result"),
     Case(
-        "http.version-match",
+        "http.mismatch-has-body",
         "warn",
         older_version_in_header,
         "HTTP 400, error -32020, id 1",
         "HTTP 400, error -32600, id None",
     ),
     Case(
-        "http.version-required",
+        "rpc.invalid-params",
         "warn",
+        params_in_an_array,
+        "HTTP 400, error -32602, id 1",
+        "HTTP 400, error -32600, id None",
+    ),
+    Case(
+        "(a request without the version header, as older clients send it)",
+        "lawful",
         no_version_header,
         "HTTP 400, error -32020, id 1, or treated as 2025-03-26",
         "HTTP 400, error -32600, id None",
     ),
     Case(
-        "(lastUpdatedAt is the time of the last update)",
-        "note",
+        "tasks.shape.updated-settled",
+        "warn",
         updated_at_of_finished_task,
         "completed, completed, same",
         "completed, completed, moved",
