@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from mcptasks.conformance import check_sequence, check_store
 from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.cli import main
 from mcptasks.conformance.engine.beat import Beat, Position
 from mcptasks.conformance.engine.plan import BATCH, Features
 from mcptasks.conformance.engine.plan_2025 import plan_for
 from mcptasks.conformance.runner.deaths import under_way
+from mcptasks.fixtures.gallery import store25_faults
+from mcptasks.fixtures.stores.memory_2025 import MemoryTaskStore2025
 from mcptasks.reports.sequence_text import describe
 from mcptasks.strategies.operations import (
     AdvanceClock,
@@ -204,6 +207,18 @@ def test_a_mistake_is_one_clear_line(run: Run, arguments: Sequence[str], words: 
     code, _, error = run("run", *arguments, "--no-report")
     assert code == 2
     assert words in " ".join(error.split())
+
+
+def test_from_python() -> None:
+    report = check_store(MemoryTaskStore2025, budget="1k", isolated=False, select="store25.result.*")
+    assert report.conformant
+    assert {item.id for item in report.target.requirements} >= {"store25.result.store"}
+    found = check_sequence(
+        store25_faults.CancelAfterCompleted,
+        [CreateTask(), StoreResult("t1", "completed", {"n": 1}), UpdateStatus("t1", "cancelled"), GetTask()],
+        isolated=False,
+    )
+    assert [item.requirement for item in found] == ["store25.status.terminal"]
 
 
 def test_a_factory_is_told_by_what_it_makes(run: Run) -> None:

@@ -43,6 +43,8 @@ from mcptasks.strategies.operations_2025 import (
 __all__ = ["Automaton25", "Interpreter25"]
 
 _NO_SUCH: Final = "mcptasks-never-created-"
+_LONGEST_MS: Final = 10**14
+"""Three thousand years: a longer ttl may be refused, since its end is in no calendar."""
 
 
 class Automaton25(Automaton):
@@ -234,8 +236,10 @@ class Interpreter25(Reader25):
         self.creations += 1
         self.automaton.coverage[("create_task", ABSENT)] += 1
         asked = operation.options.value
-        if raw is RAISED and isinstance(asked.get("ttl"), int) and asked["ttl"] <= 0:
-            self.automaton.choices[("store25.create.ttl-override", "refuses a ttl of 0 or less")] += 1
+        ttl = asked.get("ttl")
+        if raw is RAISED and ttl is not None and not 0 < ttl <= _LONGEST_MS:
+            label = "refuses a ttl of 0 or less" if ttl <= 0 else "refuses a ttl beyond the calendar"
+            self.automaton.choices[("store25.create.ttl-override", label)] += 1
             return
         self.exercised["store25.create.working"] += 1
         self.exercised["store25.create.unique-id"] += 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcptasks.conformance.engine.calling import RAISED
 from mcptasks.conformance.engine.tasks_2025 import TrackedTask25
+from mcptasks.conformance.model.attribution_2025 import blame
 from mcptasks.conformance.model.states import ABSENT, GONE, TaskState
 from mcptasks.conformance.targets.records import Garbage, describe_error, plain_text, status_text
 from mcptasks.conformance.targets.records_2025 import Page, TaskRecord, read_page, read_task
@@ -160,8 +161,14 @@ class ListJudge:
             self._bad("store25.ttl.consistent", "appears", actual, "absent everywhere", actual)
         elif status not in states:
             actual = f"list_tasks shows {task.name} as {text_of(status, 40)}"
-            expected = " or ".join(dict.fromkeys(item for item in states if item != GONE))
-            self._bad("store25.list.shape", "status", actual, f"status {expected}", actual)
+            expected = f"status {' or '.join(dict.fromkeys(item for item in states if item != GONE))}"
+            cause = task.cause
+            if cause is None or cause.row == "create":
+                self._bad("store25.list.shape", "status", actual, expected, actual)
+                return
+            # Nothing has read the task since it was called: that call is to blame rather than the list.
+            requirement = blame(cause.row, cause.state, "status", task.node.status)
+            self._run.breach(requirement, cause.name, cause.row, cause.state, "status", actual, expected, actual)
 
     def _missing(self, task: TrackedTask25, walk: _Walk) -> None:
         """A task that was there before the walk, that nothing touched, and that no page showed."""

@@ -157,7 +157,7 @@ class Reader25(Caller):
             return
         cause = task.result_cause or self._result_quiet(task)
         if raw is RAISED:
-            has = any(state.payload >= 0 for state, _ in task.node.states)
+            has = all(state.payload >= 0 for state, _ in task.node.states)
             requirement = "store25.result.store" if has else "store25.result.get-none"
             actual = f"raises {describe_error(self.error)}" if self.error else "raises"
             self.breach(

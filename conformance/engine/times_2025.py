@@ -101,11 +101,12 @@ class TimeJudge25:
                 task.expires = None
 
     def _bad(self, requirement: str, name: str, member: str, actual: str, cause: Cause | None = None) -> None:
+        # Whatever call came before, times that are wrong later are one kind of deviation.
         self._run.breach(
             requirement,
             cause.name if cause else "create_task",
-            cause.row if cause else name,
-            cause.state if cause else "absent",
+            "read" if cause else name,
+            "there" if cause else "absent",
             f"times-{member}",
             f"after {cause.name}, {actual}" if cause else f"create_task: {actual}",
             _EXPECTED[member],

@@ -93,9 +93,11 @@ class Waiters:
         if waiter.foreign:
             counted["store25.wait.session"] += 1
             await self._within(waiter, _BRIEF)
-            if self._raised(waiter) is None and waiter.future.done():
+            if self._raised(waiter) is None and waiter.future.done() and waiter.future.result() is not None:
                 self._bad("store25.wait.session", waiter, "appears", self._outcome(waiter), "an error")
             return
+        if waiter.began == GONE and waiter.task.hidden:
+            return  # missed in a list only: what a waiter is told is nobody's fault
         if waiter.began in (ABSENT, GONE):
             counted["store25.wait.absent"] += 1
             if not await self._within(waiter, self._patience("store25.wait.absent", waiter)):
@@ -133,10 +135,9 @@ class Waiters:
         self._outcome_fits(waiter)
 
     def _outcome_fits(self, waiter: _Waiter) -> None:
-        states = [state for state, _ in waiter.task.node.states]
-        stored = any(state.payload >= 0 for state in states)
         if self._raised(waiter) is not None:
-            # A task that ended without a result has none to give.
+            # A task that ended without a result, be it stored later, had none to give.
+            stored = all(payload >= 0 for _, payload in waiter.task.ends)
             if stored and not waiter.task.node.may_be_gone:
                 self._bad("store25.wait.completes", waiter, "return", self._outcome(waiter), self._expected(waiter))
             return

@@ -11,7 +11,8 @@ from typing import Any, Final
 from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.budget import Budget
-from mcptasks.conformance.engine.campaign import Campaign, Settings, replay_once
+from mcptasks.conformance.engine.campaign import Settings, replay_once
+from mcptasks.conformance.engine.campaign_2025 import campaign_for
 from mcptasks.conformance.engine.expand import is_2025
 from mcptasks.conformance.engine.plan import Features, named
 from mcptasks.conformance.engine.plan_2025 import plan_for
@@ -192,7 +193,8 @@ def _sample_here(
     with tempfile.TemporaryDirectory(prefix="mcptasks-run-") as folder, own_loop() as loop:
         beat = Beat(Path(folder) / "beat", create=True)
         try:
-            Campaign(source, _sample(settings), messages.append, beat, Features()).run(loop)
+            features = Features(revision=source.revision)
+            campaign_for(source, _sample(settings), messages.append, beat, features).run(loop)
         finally:
             beat.close()
     found = [item for item in messages if item["kind"] == "finding" and item["requirement"] in _BY_SAMPLE]

@@ -38,10 +38,6 @@ __all__ = ["main"]
 
 
 _LINGER: Final = 10.0
-_LEFT_TO_THE_SERVER: Final = {
-    f"store25.{area}.terminal": "the server above the store keeps ended tasks as they are (--guard server)"
-    for area in ("result", "status")
-}
 _LOST: Final = 86
 """Exit code of a child whose parent, or whose way to tell it something, is gone."""
 
@@ -126,7 +122,7 @@ async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
             "kind": "probe",
             "features": asdict(offer.features),
             "reasons": dict(offer.reasons),
-            "not_applicable": {**offer.not_applicable, **({} if source.guarded else _LEFT_TO_THE_SERVER)},
+            "not_applicable": dict(offer.not_applicable),
             "revision": source.revision,
         }
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from mcptasks.conformance.adapters import Adapter, AdapterError, find_adapter
 from mcptasks.conformance.engine.beat import Stage
@@ -128,6 +128,12 @@ async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
     )
 
 
+_LEFT_TO_THE_SERVER: Final = {
+    f"store25.{area}.terminal": "the server above the store keeps ended tasks as they are (--guard server)"
+    for area in ("result", "status")
+}
+
+
 async def _probe_2025(source: StoreSource, adapter: Adapter | None) -> Offer:
     """The same for a store of revision 2025-11-25."""
     accepts = source.accepts
@@ -168,4 +174,5 @@ async def _probe_2025(source: StoreSource, adapter: Adapter | None) -> Offer:
         statuses=hears is not None,
         pages="page_size" in accepts,
     )
-    return Offer(features, reasons, dict(adapter.not_applicable) if adapter is not None else {})
+    not_applicable = dict(adapter.not_applicable) if adapter is not None else {}
+    return Offer(features, reasons, not_applicable if source.guarded else {**not_applicable, **_LEFT_TO_THE_SERVER})
