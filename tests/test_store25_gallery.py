@@ -26,6 +26,7 @@ from mcptasks.conformance.targets.store import StoreOptions, StoreSource
 from mcptasks.fixtures.gallery import FAULTS, VARIANTS, Fault, Variant
 from mcptasks.fixtures.gallery.store25_base import SimpleStore25
 from mcptasks.fixtures.stores.memory_2025 import MemoryTaskStore2025
+from mcptasks.fixtures.stores.threadsafe_2025 import ThreadSafeTaskStore2025
 from mcptasks.strategies.operations import sequence_from_json, store_calls
 
 REVISION = "2025-11-25"
@@ -134,6 +135,12 @@ def test_counterexample_shows_the_fault(entry: Fault) -> None:
 def test_variant_is_accepted(entry: Variant, seed: int) -> None:
     accused = findings(run(source_of(entry.open_store), 3_000, seed, settle=2.0))
     assert [f"{item['fingerprint']}: {item['message']} {item['operations']}" for item in accused] == []
+
+
+def test_the_plain_reference_is_accepted() -> None:
+    messages = run(source_of(ThreadSafeTaskStore2025), 5_000)
+    assert findings(messages) == []
+    assert ["store25.list.order", "newest first"] in [choice[:2] for choice in messages[-1]["choices"]]
 
 
 @pytest.mark.parametrize("factory", [SimpleStore25, MemoryTaskStore2025])

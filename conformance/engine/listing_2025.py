@@ -149,7 +149,9 @@ class ListJudge:
         task = run.by_id.get(task_id)
         if task is None or task.unjudged or task.session != session:
             return
-        if walk.ids[task_id] == 2 and task.name not in walk.touched:
+        if task.name in walk.touched:
+            return  # it changed while the list was walked
+        if walk.ids[task_id] == 2:
             actual = f"the walk shows {task.name} a second time on page {walk.pages}"
             self._walked(walk, "twice", actual, "each task once")
         self._state(task, record, status)
