@@ -15,7 +15,7 @@ from mcptasks.conformance.engine.wire_server import ServerSource, introduce
 from mcptasks.conformance.probes import Probe, listen
 from mcptasks.conformance.wire.client import Limits, WireClient
 from mcptasks.conformance.wire.spec import ServerSpec
-from mcptasks.fixtures.gallery import server_listen_faults, server_listen_variants
+from mcptasks.fixtures.gallery import server_listen_faults, server_listen_variants, server_notification_faults
 from mcptasks.fixtures.gallery.registry import Fault, Variant
 from mcptasks.fixtures.gallery.server_base import start_entry
 from mcptasks.fixtures.server import HarnessOptions, start_server
@@ -26,7 +26,7 @@ from mcptasks.strategies import operations
 OURS = {item.name for item in listen.GROUP.probes}
 JUDGED = {name for item in listen.GROUP.probes for name in item.requirements}
 CHOICES = {"tasks.notif.optional", "tasks.notif.no-result-type"}
-FAULTS = server_listen_faults.GROUP.faults
+FAULTS = [*server_listen_faults.GROUP.faults, *server_notification_faults.GROUP.faults]
 
 
 def ours(item: Probe) -> bool:

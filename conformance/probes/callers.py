@@ -34,7 +34,7 @@ _SETTLE_S: Final = 0.15
 
 async def _known(session: ProbeSession) -> None:
     """The second caller is one whom the server serves at all."""
-    if not session.source.spec.other_headers:
+    if not session.source.spec.has_other:
         raise ProbeSkipped("no second caller was given")
     answer = await session.ask("server/discover", other=True)
     if answer.result is None:

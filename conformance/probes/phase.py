@@ -45,7 +45,7 @@ def find(name: str) -> Probe:
 def available(source: ServerSource) -> frozenset[str]:
     """What probes may need and this server offers."""
     listens = {"listen"} if source.opened.listens else set()
-    callers = {"second-caller"} if source.spec.other_headers else set()
+    callers = {"second-caller"} if source.spec.has_other else set()
     restarts = {"restart"} if source.spec.restart_command is not None else set()
     return frozenset({source.opened.profile.name, *listens, *callers, *restarts})
 

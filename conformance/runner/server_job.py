@@ -93,7 +93,7 @@ class ServerWork:
         offered = ["wire", "input", "in-process"] + (["fixture"] if introduction.fixtures else [])
         offered += ["listen"] if no_listening is None else []
         reasons = dict(_REASONS) if no_listening is None else {**_REASONS, "listen": no_listening}
-        offered += ["second-caller"] if self._spec.other_headers else []
+        offered += ["second-caller"] if self._spec.has_other else []
         offered += ["restart"] if self._spec.restart_command is not None else []
         options: dict[str, JSON] = {"profile": profile.name}
         self._emit(

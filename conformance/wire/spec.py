@@ -17,6 +17,8 @@ __all__ = ["DEFAULT_REQUESTS", "PROFILES", "ProfileName", "ServerSpec"]
 ProfileName = Literal["control", "official", "mapped"]
 PROFILES: Final[tuple[ProfileName, ...]] = ("control", "official", "mapped")
 
+_OF_THE_HARNESS: Final = HeaderLine("Authorization", "Bearer mcptasks-other")
+"""Of a second caller of the suite's own harness, which takes everyone's word."""
 DEFAULT_REQUESTS: Final = 3000
 """Requests of a run where the user names no budget."""
 
@@ -96,10 +98,16 @@ class ServerSpec:
         return (*self.headers, HeaderLine("Authorization", f"Basic {b64encode(pair.encode()).decode()}"))
 
     @property
+    def has_other(self) -> bool:
+        """Whether there is a second caller: one whom the user names, or of the suite's own harness any."""
+        return bool(self.other_headers) or self.serve is not None
+
+    @property
     def other_sent_headers(self) -> tuple[HeaderLine, ...]:
         """The headers to send as the second caller."""
-        names = {line.name.lower() for line in self.other_headers}
-        return (*(line for line in self.sent_headers if line.name.lower() not in names), *self.other_headers)
+        lines = self.other_headers or ((_OF_THE_HARNESS,) if self.serve is not None else ())
+        names = {line.name.lower() for line in lines}
+        return (*(line for line in self.sent_headers if line.name.lower() not in names), *lines)
 
     @property
     def redactor(self) -> Redactor:
