@@ -33,6 +33,7 @@ def check_server(
     *,
     headers: Mapping[str, str] | None = None,
     other_headers: Mapping[str, str] | None = None,
+    peer_url: str = "",
     start: str | None = None,
     restart_command: str | None = None,
     profile: ProfileName | str | os.PathLike[str] | None = None,
@@ -56,6 +57,7 @@ def check_server(
         url: its endpoint; may be left out with ``start``, whose output then names it.
         headers: sent with every request; ``env:NAME`` in a value stands for an environment variable.
         other_headers: those of a second caller, who must not get at the first one's tasks.
+        peer_url: endpoint of a second replica of the same deployment, where its tasks must be found too.
         start: command that starts the server first; it is ended afterwards.
         restart_command: command that kills the server hard, starts it on the same data, and returns when it is up.
         profile: which tools to drive it with: ``control``, ``official``, or a mapping file (``.toml``) that
@@ -104,6 +106,7 @@ def check_server(
         url,
         lines,
         others,
+        peer_url=peer_url,
         start=start,
         restart_command=restart_command,
         profile=name,

@@ -13,7 +13,7 @@ import pytest
 from wire_campaigns import campaign, findings
 
 from mcptasks.conformance.catalogue import load_catalogue
-from mcptasks.fixtures.gallery import FAULTS, VARIANTS, Fault, Variant, server_restart_faults
+from mcptasks.fixtures.gallery import FAULTS, VARIANTS, Fault, Variant, server_replica_faults, server_restart_faults
 from mcptasks.fixtures.gallery.server_base import start_entry
 from mcptasks.strategies.operations import Probe
 
@@ -34,10 +34,10 @@ def probed(entry: Fault) -> bool:
     return isinstance(entry.counterexample[0], Probe) if entry.counterexample else False
 
 
-KILLED = {entry.name for entry in server_restart_faults.GROUP.faults}
-"""They show when their process is killed and started again, which here is this one."""
+APART = {entry.name for group in (server_restart_faults.GROUP, server_replica_faults.GROUP) for entry in group.faults}
+"""Shown only where there is a command that restarts them, or a second replica: tested apart."""
 SERVER_FAULTS = sampled(
-    [entry for entry in FAULTS if entry.kind == "server" and (SEEDS or not probed(entry)) and entry.name not in KILLED],
+    [entry for entry in FAULTS if entry.kind == "server" and (SEEDS or not probed(entry)) and entry.name not in APART],
     11,
 )
 SERVER_VARIANTS = sampled([entry for entry in VARIANTS if entry.kind == "server"], 8)

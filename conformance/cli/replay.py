@@ -104,6 +104,7 @@ def _server(
     return ServerSpec.named(
         url or str(options.get("url", "")),
         *lines,
+        peer_url=str(options.get("peer_url", "")),
         start=options.get("start"),
         restart_command=options.get("restart_command"),
         serve=options.get("serve"),

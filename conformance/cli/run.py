@@ -82,6 +82,10 @@ def run(
             help="Header of a second caller, who must not get at the first one's tasks; repeatable.",
         ),
     ] = None,
+    peer_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Second replica of the same deployment, where its tasks must be found too."),
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option(metavar="'CMD …'", help="Command that starts the server; without --url it prints its URL."),
@@ -184,6 +188,7 @@ def run(
         url,
         tuple(header or ()),
         tuple(other_header or ()),
+        peer_url,
         start,
         restart_command,
         profile,

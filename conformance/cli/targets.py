@@ -30,6 +30,7 @@ class TargetOptions:
     url: str | None = None
     headers: Sequence[str] = field(default_factory=tuple)
     other_headers: Sequence[str] = field(default_factory=tuple)
+    peer_url: str | None = None
     start: str | None = None
     restart_command: str | None = None
     profile: str | None = None
@@ -93,6 +94,7 @@ def _server(options: TargetOptions) -> Target:
         options.headers,
         options.other_headers,
         start=options.start,
+        peer_url=options.peer_url or "",
         restart_command=options.restart_command,
         profile=profile,
         mapping=mapping,
@@ -107,6 +109,7 @@ def _check_no_server_options(options: TargetOptions) -> None:
     for option, given in (
         ("--header", options.headers),
         ("--other-header", options.other_headers),
+        ("--peer-url", options.peer_url),
         ("--restart-command", options.restart_command),
         ("--profile", options.profile),
         ("--max-requests", options.max_requests),

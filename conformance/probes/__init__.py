@@ -16,6 +16,7 @@ from mcptasks.conformance.probes import (
     jsonrpc,
     listen,
     methods,
+    replicas,
     restarts,
     routing,
     transport,
@@ -39,6 +40,7 @@ ALL: Final[tuple[Probe, ...]] = tuple(
         callers,
         listen,
         ids,
+        replicas,
         restarts,
     )
     for probe in module.GROUP.probes

@@ -28,15 +28,21 @@ class Commands:
         url: of the server.
         headers: the user's.
         other_headers: sent instead as the second caller.
+        peer_url: of the second replica.
     """
 
     def __init__(
-        self, url: str, headers: tuple[HeaderLine, ...] = (), other_headers: tuple[HeaderLine, ...] = ()
+        self,
+        url: str,
+        headers: tuple[HeaderLine, ...] = (),
+        other_headers: tuple[HeaderLine, ...] = (),
+        peer_url: str = "",
     ) -> None:
         self._url = shown_url(url)
+        self._peer_url = shown_url(peer_url) if peer_url else self._url
         self._headers = headers
         self._other_headers = other_headers
-        self._sent: list[tuple[str, Sequence[tuple[bytes, bytes]], bytes, str, bool]] = []
+        self._sent: list[tuple[str, Sequence[tuple[bytes, bytes]], bytes, str, bool, bool]] = []
         self._ids: dict[str, str] = {}
 
     def add(
@@ -47,14 +53,15 @@ class Commands:
         *,
         creates: str = "",
         other: bool = False,
+        peer: bool = False,
     ) -> None:
         """A request was sent, with these headers besides the user's; ``creates`` names the task that its answer tells
-        of, ``other`` says that the second caller sent it."""
-        self._sent.append((http_method, headers, body, creates, other))
+        of, ``other`` says that the second caller sent it, ``peer`` that the second replica got it."""
+        self._sent.append((http_method, headers, body, creates, other, peer))
 
     def remark(self, text: str) -> None:
         """Something else happened than a request."""
-        self._sent.append(("", (), text.encode(), "", False))
+        self._sent.append(("", (), text.encode(), "", False, False))
 
     def created(self, name: str, task_id: str) -> None:
         """The id of the task of that name."""
@@ -68,7 +75,13 @@ class Commands:
         return (*out, *(self._command(*item) for item in self._sent[skipped:]))
 
     def _command(
-        self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, creates: str, other: bool
+        self,
+        http_method: str,
+        headers: Sequence[tuple[bytes, bytes]],
+        body: bytes,
+        creates: str,
+        other: bool,
+        peer: bool,
     ) -> str:
         if not http_method:
             return f"# {body.decode()}"
@@ -77,7 +90,7 @@ class Commands:
         parts = [r"curl -sS -w ' HTTP %{http_code}\n'"]
         if http_method != "POST" or not body:
             parts.append(f"-X {shlex.quote(http_method)}")
-        parts.append(shlex.quote(self._url))
+        parts.append(shlex.quote(self._peer_url if peer else self._url))
         names = {name.lower() for name, _ in headers}
         parts += [f"-H {self._filled(_text(name) + ': ' + _text(value))}" for name, value in headers]
         # What curl adds by itself and the probe left out.

@@ -47,7 +47,8 @@ def available(source: ServerSource) -> frozenset[str]:
     listens = {"listen"} if source.opened.listens else set()
     callers = {"second-caller"} if source.spec.has_other else set()
     restarts = {"restart"} if source.spec.restart_command is not None else set()
-    return frozenset({source.opened.profile.name, *listens, *callers, *restarts})
+    replicas = {"peer"} if source.spec.peer_url else set()
+    return frozenset({source.opened.profile.name, *listens, *callers, *restarts, *replicas})
 
 
 def applicable(source: ServerSource) -> Iterable[Probe]:

@@ -106,8 +106,9 @@ class ProbeSession:
             [(line.name.encode(), line.resolved().encode()) for line in lines]
             for lines in (spec.sent_headers, spec.other_sent_headers)
         )
-        self._commands = Commands(source.url, spec.sent_headers, spec.other_sent_headers)
+        self._commands = Commands(source.url, spec.sent_headers, spec.other_sent_headers, spec.peer_url)
         self._sender = RawSender(source.url, self.client.limits.answer_s)
+        self._peer = RawSender(spec.peer_url, self.client.limits.answer_s) if spec.peer_url else None
 
     # --- requests --------------------------------------------------------------------------
 
@@ -171,6 +172,7 @@ class ProbeSession:
         seconds: float | None = None,
         own_headers: bool = True,
         other: bool = False,
+        peer: bool = False,
         creates: str = "",
     ) -> RawAnswer:
         """Send an HTTP request exactly so.
@@ -186,6 +188,7 @@ class ProbeSession:
             seconds: that the answer may take.
             own_headers: send the user's headers, which may hold credentials.
             other: send those of the second caller instead.
+            peer: send it to the second replica.
             creates: the name of the task that the answer tells of, for the commands of a breach.
 
         Raises:
@@ -206,13 +209,14 @@ class ProbeSession:
         lines = [
             (name.encode(), value if isinstance(value, bytes) else value.encode("latin-1")) for name, value in pairs
         ]
-        self._commands.add(http_method, lines, data, creates=creates, other=other)
+        self._commands.add(http_method, lines, data, creates=creates, other=other, peer=peer)
         whole = [
             *lines,
             (b"Accept-Encoding", b"identity"),
             *((self._other if other else self._own) if own_headers else ()),
         ]
-        answer = await self._paced(http_method, whole, data, fresh, until, seconds)
+        sender = self._peer if peer and self._peer is not None else self._sender
+        answer = await self._paced(sender, http_method, whole, data, fresh, until, seconds)
         if answer.error is not None and all(answer.code != error["code"] for error in self._errors):
             self._errors.append(answer.error)
         method = body.get("method") if isinstance(body, Mapping) else None
@@ -235,6 +239,7 @@ class ProbeSession:
 
     async def _paced(
         self,
+        sender: RawSender,
         http_method: str,
         headers: Sequence[tuple[bytes, bytes]],
         data: bytes,
@@ -246,7 +251,7 @@ class ProbeSession:
         for _ in range(_ATTEMPTS):
             self.client.spend()
             await pacer.turn()
-            answer = await self._sender.send(http_method, headers, data, fresh=fresh, until=until, seconds=seconds)
+            answer = await sender.send(http_method, headers, data, fresh=fresh, until=until, seconds=seconds)
             if answer.status != 429 and not (answer.status == 503 and "retry-after" in answer.headers):
                 pacer.answered()
                 return answer
@@ -270,15 +275,16 @@ class ProbeSession:
         client: str = CLIENT,
         fresh: bool = False,
         other: bool = False,
+        peer: bool = False,
     ) -> RawAnswer:
         """Send a whole and correct request, except for what is declared or named here; see :meth:`message`.
 
-        With ``other`` it is sent as the second caller.
+        With ``other`` it is sent as the second caller, with ``peer`` to the second replica.
         """
         message = self.message(
             method, params, request_id=request_id, capabilities=capabilities, meta=meta, client=client
         )
-        return await self.raw(message, fresh=fresh, other=other)
+        return await self.raw(message, fresh=fresh, other=other, peer=peer)
 
     async def request(
         self, method: str, params: Mapping[str, JSON], *, creates: str = "", beyond: bool = False
@@ -392,6 +398,8 @@ class ProbeSession:
                 await self._end_silently(task)
         self.client.reserve = 0
         await self._sender.close()
+        if self._peer is not None:
+            await self._peer.close()
 
     async def _end_silently(self, task: ProbeTask) -> None:
         params: dict[str, JSON] = {"taskId": task.id}
