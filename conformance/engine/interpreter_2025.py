@@ -321,15 +321,17 @@ class Interpreter25(Reader25):
     async def _update(self, operation: UpdateStatus) -> None:
         task = self.task_of(operation.task)
         session = self.session_for(task, operation.session)
-        message = NO_PAYLOAD if operation.message is None else task.key_number(operation.message)
+        # An empty message says nothing, and may count as none.
+        message = task.key_number(operation.message) if operation.message else NO_PAYLOAD
         call = Call("update_status", ((ORDER.index(operation.status), 0),), message)
         if self.is_foreign(task, session):
             call = Call("foreign_update_status")
-        self.ledger.expect(task, call, operation.message)
+        self.ledger.expect(task, call, operation.message or None)
         value = await self._call(self.store.update_task_status, task.id, operation.status, operation.message, session)
         self._conclude(task, call, value)
 
     def _conclude(self, task: TrackedTask25, call: Call, value: Any) -> None:
+        self.age(task)
         step = self.automaton.step(task.node, call)
         task.unjudged |= step.vast
         self.changes += 1

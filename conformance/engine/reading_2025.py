@@ -108,12 +108,15 @@ class Reader25(Caller):
             return ""
         return "" if plain_text(record.status_message) == task.keys[state.message] else "message"
 
+    def age(self, task: TrackedTask25) -> None:
+        """Where no clock is injected, take a task as one that may be gone once its ttl is as good as over."""
+        if not task.node.may_be_gone and self.times.may_have_expired(task):
+            task.goes_to(self.automaton.step(task.node, EXPIRE).edges["ok"].target)
+
     def judge_nothing(self, task: TrackedTask25, cause: Cause) -> None:
         """Judge that a get showed no task."""
+        self.age(task)
         node = task.node
-        if not node.may_be_gone and self.times.may_have_expired(task):
-            task.goes_to(self.automaton.step(node, EXPIRE).edges["ok"].target)
-            node = task.node
         if not node.may_be_gone:
             if self.clock_moves and self.times.moved_since(task):
                 cause = self.automaton.cause("get_task", "clock", node.status)
@@ -175,8 +178,8 @@ class Reader25(Caller):
             elif nearest in ("", "appears"):
                 nearest = aspect
         if not fits:
-            if raw is None and self.times.may_have_expired(task):
-                task.goes_to(self.automaton.step(task.node, EXPIRE).edges["ok"].target)
+            self.age(task)
+            if raw is None and task.node.may_be_gone:
                 return
             self._wrong(task, cause, nearest, "None" if raw is None else f"result {text_of(raw, 120)}", result=True)
             return

@@ -208,7 +208,7 @@ def _as_one_task(operations: Sequence[Operation], first: str, other: str, suffix
     """What was done to ``other`` done to ``first``, its keys followed by ``suffix``."""
     out: list[Operation] = []
     for operation in operations:
-        if isinstance(operation, Create) and operation.as_ == other:
+        if isinstance(operation, (Create, CreateTask)) and operation.as_ == other:
             continue
         inner = operation.operation if isinstance(operation, Abort) else operation
         if getattr(inner, "task", None) == other and isinstance(inner, (SetInput, Resolve)) and suffix:

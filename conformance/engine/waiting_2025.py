@@ -88,6 +88,7 @@ class Waiters:
                 await self._judge(waiter)
 
     async def _judge(self, waiter: _Waiter) -> None:
+        self._run.age(waiter.task)
         node = waiter.task.node
         counted = self._run.exercised
         if waiter.foreign:
