@@ -23,7 +23,7 @@ from mcptasks.conformance.engine.exhaustive import Alphabet
 from mcptasks.conformance.engine.interpreter import Interpreter
 from mcptasks.conformance.engine.interpreter_2025 import Interpreter25
 from mcptasks.conformance.engine.investigate import Confirmed, Investigator
-from mcptasks.conformance.engine.plan import BATCH, Features, Phase, Plan, named
+from mcptasks.conformance.engine.plan import BATCH, Features, Phase, Plan, named, same_call
 from mcptasks.conformance.engine.revisions import automaton_for, interpreter_on
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.errors import TargetUnusableError
@@ -559,7 +559,7 @@ class Campaign:
     def _leave_out(self, name: str) -> None:
         """A call that hangs costs its timeout every time: go on without it."""
         # Whoever subscribes is unsubscribed at the end of its sequence.
-        names = {self._listens, "unsubscribe"} if name == "unsubscribe" else {name}
+        names = {self._listens, "unsubscribe"} if name == "unsubscribe" else same_call(name)
         if names & {"create", "get", "create_task", "get_task"}:
             self._stopped = True
             self._emit({"kind": "note", "level": "warning", "message": f"{name} does not end: the run stops here"})

@@ -23,7 +23,7 @@ from mcptasks.conformance.engine.sweep import payload_sweep
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.strategies.operations import Operation
 
-__all__ = ["BATCH", "Features", "Phase", "Plan"]
+__all__ = ["BATCH", "Features", "Phase", "Plan", "named", "same_call"]
 
 BATCH: Final = 250
 """Sequences after which a store is renewed."""
@@ -137,6 +137,12 @@ class Plan:
         """Random sequence ``number``; ``number // BATCH`` is its store's batch."""
         sequence = self.random.sequence(number, self.options(number // BATCH))
         return [operation for operation in sequence if not self.avoid & named(operation)] if self.avoid else sequence
+
+
+def same_call(name: str) -> set[str]:
+    """The names of all operations that call the same method as the one of that name, itself among them."""
+    lists = {"list_tasks", "list_bad_cursor", "list_foreign_cursor"}
+    return lists if name in lists else {name}
 
 
 def named(operation: Operation) -> set[str]:

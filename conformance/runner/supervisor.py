@@ -11,6 +11,7 @@ from typing import Any, Final
 from mcptasks.conformance.engine.beat import Stage
 from mcptasks.conformance.engine.campaign import Settings
 from mcptasks.conformance.engine.expand import is_2025
+from mcptasks.conformance.engine.plan import same_call
 from mcptasks.conformance.engine.plan_2025 import plan_for
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.events import Event, Outcome, TargetInfo
@@ -177,7 +178,9 @@ class Supervisor:
                 self._account.note("warning", f"the run stops here: {death.operation}: {death.ended.words}")
                 return None
             self._avoid |= (
-                {death.operation, "subscribe", "on_status"} if death.operation == "unsubscribe" else {death.operation}
+                {death.operation, "subscribe", "on_status"}
+                if death.operation == "unsubscribe"
+                else same_call(death.operation)
             )
             self._account.note("warning", f"the rest of the run goes without {death.operation}: {death.ended.words}")
             resume = (position.phase, 0)
