@@ -18,7 +18,7 @@ from mcptasks.conformance.wire.problems import WireProblem
 from mcptasks.conformance.wire.sse import EventReader
 from mcptasks.strategies.json_values import JSON, text_of
 
-__all__ = ["RawAnswer", "RawSender"]
+__all__ = ["SILENT", "RawAnswer", "RawSender"]
 
 _LIMIT: Final = 4 * 1024 * 1024
 """Bytes of an answer that are read; no probe asks for more."""
@@ -28,6 +28,10 @@ _LIMIT: Final = 4 * 1024 * 1024
 def _verification() -> ssl.SSLContext:
     """Made once: reading the certificates takes longer than most probes."""
     return httpx.create_ssl_context()
+
+
+SILENT: Final = "gave no answer in time"
+"""Of an answer of which nothing came by the deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +180,7 @@ class RawSender:
                 finally:
                     await response.aclose()
         except TimeoutError:
-            problem = "gave no answer in time" if not reading.status else "did not finish its answer in time"
+            problem = SILENT if not reading.status else "did not finish its answer in time"
         except httpx.ConnectError as error:
             raise WireProblem("unreachable", f"nothing listens at {self._url.host} any more") from error
         except (httpx.HTTPError, httpx.StreamError, ssl.SSLError, OSError) as error:

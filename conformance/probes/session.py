@@ -11,9 +11,9 @@ from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.wire_profiles import Control, Step, step_of
 from mcptasks.conformance.engine.wire_server import OpenServer, ServerSource
 from mcptasks.conformance.probes.commands import Commands
-from mcptasks.conformance.probes.raw import RawAnswer, RawSender
+from mcptasks.conformance.probes.raw import SILENT, RawAnswer, RawSender
 from mcptasks.conformance.wire import header_values, names
-from mcptasks.conformance.wire.client import Reply
+from mcptasks.conformance.wire.client import Reply, asked
 from mcptasks.conformance.wire.envelopes import code_smells, notification_smells
 from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.pacing import retry_after
@@ -218,10 +218,16 @@ class ProbeSession:
             *((self._other if other else self._own) if own_headers else ()),
         ]
         sender = self._peer if peer and self._peer is not None else self._sender
+        method = body.get("method") if isinstance(body, Mapping) else None
+        if isinstance(method, str):
+            given = body.get("params") if isinstance(body, Mapping) else None
+            asking: Mapping[str, JSON] = given if isinstance(given, Mapping) else {}
+            self._answered(method, asking)
         answer = await self._paced(sender, http_method, whole, data, fresh, until, seconds)
+        if isinstance(method, str) and answer.problem == SILENT and until is None and seconds is None:
+            await self._silent(method, asking)
         if answer.error is not None and all(answer.code != error["code"] for error in self._errors):
             self._errors.append(answer.error)
-        method = body.get("method") if isinstance(body, Mapping) else None
         if answer.kind == "text/event-stream" and method != "subscriptions/listen":
             told = [item.get("method") for item in answer.messages if isinstance(item, dict)]
             self._streamed.append([name for name in told if isinstance(name, str)])
@@ -230,6 +236,28 @@ class ProbeSession:
         elif isinstance(method, str) and answer.error is not None:
             self.exercised[f"refused:{method}"] += 1
         return answer
+
+    def _answered(self, method: str, params: Mapping[str, JSON]) -> None:
+        """Go on only if such requests are answered at all.
+
+        Raises:
+            ProbeSkipped: they are not, as several have shown.
+        """
+        if self.client.hangs(method, params):
+            raise ProbeSkipped(f"the server no longer answers {asked(method, params)}")
+
+    async def _silent(self, method: str, params: Mapping[str, JSON]) -> None:
+        """Find out whether a request had no answer for what is odd about it, or because no such request has.
+
+        Raises:
+            ProbeSkipped: a correct one has none either: that is not what the probe is about.
+        """
+        plain: dict[str, JSON] = {"taskId": "mcptasks-no-such-task"} if method.startswith("tasks/") else {}
+        if method == "tools/call":
+            plain = {"name": params.get("name", ""), "arguments": {}}
+        if method == "tasks/update":
+            plain["inputResponses"] = {}
+        await self.request(method, plain)
 
     def record(self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
         """Note a request that is sent past :meth:`raw`, for the commands of a breach; the user's headers aside."""
@@ -296,6 +324,7 @@ class ProbeSession:
         Raises:
             ProbeSkipped: the answer cannot be read.
         """
+        self._answered(method, params)
         message = self.message(method, params, request_id=next(self._ids))
         lines = [(name.encode(), value.encode("latin-1")) for name, value in self.headers_of(message).items()]
         self._commands.add("POST", lines, encode(message), creates=creates)
@@ -304,6 +333,8 @@ class ProbeSession:
         except WireProblem as problem:
             if problem.kind == "unreachable":
                 raise
+            if problem.kind == "silent":
+                raise ProbeSkipped(f"the server gives no answer to {asked(method, params)}") from problem
             raise ProbeSkipped(f"the server {problem.text}") from problem
         self.exercised[f"{'refused' if reply.error is not None else 'answered'}:{method}"] += 1
         return reply
@@ -413,6 +444,10 @@ class ProbeSession:
         if isinstance(self.profile, Control):
             method = "tools/call"
             params = self.profile.stepping(task.id, {"action": "complete", "result": dict(_ENDING)})
+        if self.client.hangs(method, params):
+            method, params = "tasks/cancel", {"taskId": task.id}
+        if self.client.hangs(method, params):
+            return
         try:
             await self.client.request(method, params, beyond=True)
         except WireProblem:
