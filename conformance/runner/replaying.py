@@ -34,7 +34,7 @@ __all__ = ["replay_here", "replay_in_child"]
 Message = Mapping[str, Any]
 Once = Callable[[frozenset[str]], Message | None]
 
-_BY_SAMPLE: Final = ("store.create.id-unguessable", "store25.create.id-unguessable")
+_BY_SAMPLE: Final = ("store.create.id-unguessable", "store25.create.id-unguessable", "tasks.sec.entropy")
 """Judged over many ids: no sequence shows it, so the sample is drawn again."""
 _SAMPLE_CALLS: Final = 1000
 _DEVIATIONS: Final = 20
@@ -183,7 +183,8 @@ async def _once_here(
 
 
 def _sample(settings: Settings) -> Settings:
-    return replace(settings, budget=Budget(calls=_SAMPLE_CALLS), hypothesis=False)
+    # As if the probes of a server had been run: the sample is what comes first behind them.
+    return replace(settings, budget=Budget(calls=_SAMPLE_CALLS), hypothesis=False, resume=(0, 1))
 
 
 def _sample_here(
