@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 
 from mcptasks.conformance.adapters import Adapter, AdapterError, find_adapter
 from mcptasks.conformance.engine.campaign import Settings
+from mcptasks.conformance.engine.expand import is_2025
 from mcptasks.conformance.errors import UsageError
 from mcptasks.conformance.events import Event, Finding, Outcome, RequirementResult, TargetInfo
 from mcptasks.conformance.outcomes import ExitCode, JudgementOptions
@@ -30,6 +31,7 @@ from mcptasks.conformance.runner.options import read_options
 from mcptasks.conformance.runner.replaying import replay_here, replay_in_child
 from mcptasks.conformance.runner.run import Target, run_targets
 from mcptasks.conformance.targets.loading import load_source
+from mcptasks.conformance.targets.protocols import PROTOCOLS
 from mcptasks.conformance.targets.store import StoreOptions, StoreSource
 from mcptasks.reports.assemble import Assembler
 from mcptasks.reports.console_summary import summary_lines
@@ -108,8 +110,10 @@ def check_store(
     fail_on: Literal["fail", "warn"] = "fail",
     fail_fast: bool = False,
     isolated: bool | None = None,
+    revision: Literal["2026-07-28", "2025-11-25", "auto"] = "auto",
+    guard: Literal["store", "server"] = "store",
 ) -> StoreReport:
-    """Check a task store of revision 2026-07-28 with generated operation sequences.
+    """Check a task store with generated operation sequences.
 
     Args:
         store: what the command line's ``--store`` names, or a class, a factory or an open store.
@@ -129,6 +133,8 @@ def check_store(
         isolated: run the store in a child process, where it can block, exit or crash and is still
             judged.  By default that is done for what a child can import: a string, or a class or
             function at the top of a module.  Anything else runs in this process.
+        revision: of the store protocol; by default the store's methods tell it.
+        guard: 2025-11-25: whether the store or the server above it keeps ended tasks as they are.
 
     Returns:
         The report.  A store that cannot be opened gives the outcome ``unusable``.
@@ -146,14 +152,16 @@ def check_store(
         settle=settle,
         judgement=JudgementOptions(strict=strict, fail_on_warn=_is_warn(fail_on)),
         fail_fast=fail_fast,
+        revisions=tuple(PROTOCOLS) if revision == "auto" else (revision,),
     )
     directory = None if report_dir is None else Path(report_dir)
     spec = _spec_of(store, isolated)
     if spec is None:
-        source, found = _source(store, arguments, adapter)
+        source, found = _source(store, arguments, adapter, revision)
+        source.guarded = guard == "store"
         info = TargetInfo("store", source.name, "2026-07-28")
         return reported(lambda handler: run_here(source, found, info, options, handler), directory)
-    target = Target(StoreSpec(spec, dict(arguments or {}), adapter))
+    target = Target(StoreSpec(spec, dict(arguments or {}), adapter, revision, guard))
     with child_environment(sys.path):
         return reported(lambda handler: run_targets([target], options, handler), directory)
 
@@ -212,12 +220,13 @@ def check_sequence(
     except (OperationError, ValueError) as error:
         raise UsageError(f"check_sequence: {error}") from error
     settings = Settings(timeout=timeout, settle=settle)
+    revision = "2025-11-25" if is_2025(sequence) else "2026-07-28"
     spec = _spec_of(store, isolated)
     if spec is None:
-        source, _ = _source(store, store_args, adapter)
+        source, _ = _source(store, store_args, adapter, revision)
         found = replay_here(source, sequence, options, requirement=requirement, settings=settings)
     else:
-        named = StoreSpec(spec, dict(store_args or {}), adapter)
+        named = StoreSpec(spec, dict(store_args or {}), adapter, revision)
         with child_environment(sys.path):
             found = replay_in_child(named, sequence, options, requirement=requirement, settings=settings)
     if requirement is None:
@@ -277,11 +286,14 @@ def _name_of(store: object) -> str:
 
 
 def _source(
-    store: Store, arguments: Mapping[str, JSON] | None, adapter: str | None
+    store: Store, arguments: Mapping[str, JSON] | None, adapter: str | None, revision: str
 ) -> tuple[StoreSource, Adapter | None]:
     if isinstance(store, str):
-        return load_source(store, arguments, adapter)
-    return source_here(store, _name_of(store), arguments, adapter)
+        return load_source(store, arguments, adapter, revision)
+    source, found = source_here(store, _name_of(store), arguments, adapter)
+    if found is None:
+        source.revision = revision
+    return source, found
 
 
 def source_here(
@@ -298,4 +310,5 @@ def source_here(
         found = find_adapter(adapter)
     except AdapterError as error:
         raise UsageError(str(error)) from error
-    return StoreSource(found.factory(store), name, dict(arguments or {}), found.missing_methods), found
+    exempt = found.missing_methods
+    return StoreSource(found.factory(store), name, dict(arguments or {}), exempt, revision=found.revision), found

@@ -56,7 +56,9 @@ class Coverage:
         }
 
 
-def _entries(kind: Literal["store", "server"]) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+def _entries(
+    kind: Literal["store", "server"], revision: str = "2026-07-28"
+) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """The gallery's faults and variants by requirement.
 
     Of a fault on a server only the first requirement counts, the one that its finding must name: whether the others
@@ -65,11 +67,11 @@ def _entries(kind: Literal["store", "server"]) -> tuple[dict[str, tuple[str, ...
     faults: dict[str, tuple[str, ...]] = {}
     variants: dict[str, tuple[str, ...]] = {}
     for fault in FAULTS:
-        if fault.kind == kind and fault.revision == "2026-07-28":
+        if fault.kind == kind and fault.revision == revision:
             for name in fault.requirements if kind == "store" else fault.requirements[:1]:
                 faults[name] = (*faults.get(name, ()), fault.name)
     for variant in VARIANTS:
-        if variant.kind == kind and variant.revision == "2026-07-28":
+        if variant.kind == kind and variant.revision == revision:
             for name in variant.requirements:
                 variants[name] = (*variants.get(name, ()), variant.name)
     return faults, variants
@@ -81,11 +83,17 @@ def _accepted(requirement: Requirement, variants: Mapping[str, tuple[str, ...]])
     return f"every choice is lawful; {len(variants.get(requirement.id, ())) or 'no'} variants take one"
 
 
-def store_coverage() -> Coverage:
-    """The coverage of the requirements on a store of revision 2026-07-28."""
-    requirements = selected(RunOptions())
-    faults, variants = _entries("store")
-    everything = Learned(offered=offered(Features(clock=True, ttl=True)))
+def store_coverage(revision: str = "2026-07-28") -> Coverage:
+    """The coverage of the requirements on a store of a revision."""
+    requirements = selected(RunOptions(), "store", revision)
+    faults, variants = _entries("store", revision)
+    features = Features(clock=True, ttl=True)
+    if revision == "2025-11-25":
+        features = Features(
+            clock=True, ttl=True, input_requests=False, asynchronous=False,
+            revision=revision, wait=True, statuses=True, pages=True,
+        )  # fmt: skip
+    everything = Learned(opened=True, offered=offered(features))
     unreached = {result.id: result.reason for result in results(requirements, everything, [])}
     implemented: dict[str, tuple[str, ...]] = {}
     excluded: dict[str, str] = {}
@@ -100,7 +108,7 @@ def store_coverage() -> Coverage:
             excluded[requirement.id] = accepted
         else:
             missing.append(requirement.id)
-    return Coverage("store", "2026-07-28", implemented, excluded, tuple(missing), variants)
+    return Coverage("store", revision, implemented, excluded, tuple(missing), variants)
 
 
 def server_coverage() -> Coverage:

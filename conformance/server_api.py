@@ -33,6 +33,7 @@ def check_server(
     *,
     headers: Mapping[str, str] | None = None,
     other_headers: Mapping[str, str] | None = None,
+    peer_url: str = "",
     start: str | None = None,
     command: str | None = None,
     restart_command: str | None = None,
@@ -57,6 +58,7 @@ def check_server(
         url: its endpoint; may be left out with ``start``, whose output then names it.
         headers: sent with every request; ``env:NAME`` in a value stands for an environment variable.
         other_headers: those of a second caller, who must not get at the first one's tasks.
+        peer_url: endpoint of a second replica of the same deployment, where its tasks must be found too.
         start: command that starts the server first; it is ended afterwards.
         command: command that starts a server over stdio; instead of a URL.
         restart_command: command that kills the server hard, starts it on the same data, and returns when it is up.
@@ -106,6 +108,7 @@ def check_server(
         url,
         lines,
         others,
+        peer_url=peer_url,
         start=start,
         command=command,
         restart_command=restart_command,

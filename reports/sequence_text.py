@@ -55,6 +55,8 @@ def describe(operation: Mapping[str, JSON]) -> str:
     if shape is None or not shape.needs <= rest.keys():
         return f"{_word(name)}({_named(rest)})"
     known = {member: rest.pop(member, None) for member in (*shape.needs, *shape.may)}
+    if "session" in operation and operation["session"] is None:
+        known["session_is_null"] = True  # which is another session than none named
     text = shape.write(known)
     # A member that this notation does not know is shown behind, not swallowed.
     return f"{text}  # {_named(rest)}" if rest else text
@@ -93,6 +95,32 @@ def _aborted(members: Mapping[str, JSON]) -> str:
     return f"abort({call}, after={_payload(members['after'] or 0)})"
 
 
+def _rest(members: Mapping[str, JSON], *names: str) -> str:
+    """The members that are there, by name."""
+    return _named({name: members[name] for name in names if members[name] is not None})
+
+
+def _more(members: Mapping[str, JSON], name: str) -> str:
+    return "" if members[name] is None else f", {_payload(members[name])}"
+
+
+def _session(members: Mapping[str, JSON]) -> str:
+    """The session of a call; of an absent one nothing, of one that is null that it is none."""
+    session = members["session"]
+    if members.get("session_is_null"):
+        return ", session=null"
+    return "" if session is None else f", session={_payload(session)}"
+
+
+def _between(members: Mapping[str, JSON]) -> str:
+    during = members["during"]
+    if not isinstance(during, list) or not during:
+        return ""
+    told = "; ".join(describe(item) if isinstance(item, Mapping) else _payload(item) for item in during)
+    comma = ", " if members["session"] is not None else ""
+    return f"{comma}between pages: {told}"
+
+
 _SHAPES: Final[Mapping[str, _Shape]] = {
     "create": _shape(lambda m: f"{_word(m['as'])} = create()", "as"),
     "get": _shape(lambda m: f"get({_word(m['task'])})", "task"),
@@ -110,5 +138,40 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
     "unsubscribe": _shape(lambda m: f"unsubscribe({_word(m['listener'])})", "listener"),
     "abort": _shape(_aborted, "operation", may=("after",)),
     "probe": _shape(lambda m: f"probe({_word(m['name'])})", "name"),
+    "create_task": _shape(
+        lambda m: f"{_word(m['as'])} = create_task({_rest(m, 'options', 'session', 'request_id', 'request')})",
+        "as",
+        may=("options", "session", "request_id", "request"),
+    ),
+    "get_task": _shape(lambda m: f"get_task({_word(m['task'])}{_session(m)})", "task", may=("session",)),
+    "get_result": _shape(lambda m: f"get_result({_word(m['task'])}{_session(m)})", "task", may=("session",)),
+    "wait_result": _shape(lambda m: f"wait_result({_word(m['task'])}{_session(m)})", "task", may=("session",)),
+    "store_result": _shape(
+        lambda m: f"store_result({_word(m['task'])}, {_word(m['status'])}, {_payload(m['result'])}{_session(m)})",
+        "task",
+        "status",
+        "result",
+        may=("session",),
+    ),
+    "update_status": _shape(
+        lambda m: f"update_status({_word(m['task'])}, {_word(m['status'])}{_more(m, 'message')}{_session(m)})",
+        "task",
+        "status",
+        may=("message", "session"),
+    ),
+    "list_tasks": _shape(lambda m: f"list_tasks({_rest(m, 'session')}{_between(m)})", may=("session", "during")),
+    "list_bad_cursor": _shape(
+        lambda m: f"list_tasks(cursor={_payload(m['cursor'])}{_session(m)})", "cursor", may=("session",)
+    ),
+    "list_foreign_cursor": _shape(
+        lambda m: f"list_tasks(cursor=next of session {_payload(m['owner'])}{_session(m)})",
+        "owner",
+        may=("session",),
+    ),
+    "on_status": _shape(
+        lambda m: f"{_word(m['as'])} = on_status({'' if m['kind'] in (None, 'plain') else _word(m['kind'])})",
+        "as",
+        may=("kind",),
+    ),
     "tamper": _shape(lambda m: f"tamper({_word(m['task'])}, {_word(m['what'] or 'returned')})", "task", may=("what",)),
 }

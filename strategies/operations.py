@@ -11,16 +11,26 @@ id that never existed.  A suffix derives an id from a bound one: ``t1~prefix`` i
 without its last character, ``t1~suffix`` the id with one more, ``t1~case`` the id with its letters'
 case swapped, ``t1~space`` the id with a blank behind it.
 
-The operations here drive both a 2026-07-28 task store and, through the control tools, a server.
+The operations here drive both a 2026-07-28 task store and, through the control tools, a server.  Those of
+:mod:`.operations_2025` drive a store of that revision; their JSON forms are read and written here, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, get_args
 
+from mcptasks.strategies import operations_2025
 from mcptasks.strategies.json_values import JSON, Payload
+from mcptasks.strategies.operation_members import Check, OperationError, body, entries, number, one_of, text
+from mcptasks.strategies.operations_2025 import (
+    CreateTask,
+    GetResult,
+    GetTask,
+    StoreResult,
+    UpdateStatus,
+)
 
 __all__ = [
     "ID_VARIANTS",
@@ -55,10 +65,6 @@ TamperWhat = Literal["returned", "given"]
 ID_VARIANTS: Final = ("prefix", "suffix", "case", "space")
 
 Entries = tuple[tuple[str, Payload], ...]
-
-
-class OperationError(ValueError):
-    """A JSON value is not an operation; the message says which member is wrong."""
 
 
 def _entries(value: Mapping[str, JSON | Payload] | Iterable[tuple[str, JSON | Payload]]) -> Entries:
@@ -204,7 +210,9 @@ Operation = (
     | Abort
     | Tamper
     | Probe
+    | operations_2025.Operation2025
 )
+"""Of a store or server of revision 2026-07-28, or of a store of revision 2025-11-25: never both in one sequence."""
 
 _NAMES: Final[dict[type[Any], str]] = {
     Create: "create",
@@ -220,6 +228,7 @@ _NAMES: Final[dict[type[Any], str]] = {
     Abort: "abort",
     Tamper: "tamper",
     Probe: "probe",
+    **operations_2025.NAMES,
 }
 _TYPES: Final[dict[str, type[Any]]] = {name: kind for kind, name in _NAMES.items()}
 
@@ -236,65 +245,31 @@ def base_task(task: str) -> str:
 
 def to_json(operation: Operation) -> dict[str, JSON]:
     """The operation as a JSON object with the member ``op``."""
+    later = type(operation) in operations_2025.NAMES
+    defaults = _DEFAULTS.get(type(operation), {})
     out: dict[str, JSON] = {"op": _NAMES[type(operation)]}
     for field in fields(operation):
         value = getattr(operation, field.name)
+        member = field.name.rstrip("_")
+        if member in defaults and defaults[member] == value:
+            continue
         if isinstance(value, Payload):
             value = value.value
         elif isinstance(value, tuple):
-            value = {key: body.value for key, body in value}
+            value = [to_json(item) for item in value] if later else {key: item.value for key, item in value}
         elif type(value) in _NAMES:
             value = to_json(value)
-        out[field.name.rstrip("_")] = value
+        out[member] = value
     return out
 
 
-def _text(member: str) -> Callable[[JSON], JSON]:
-    def check(value: JSON) -> JSON:
-        if not isinstance(value, str) or not value:
-            raise OperationError(f"member '{member}' must be a non-empty string")
-        return value
-
-    return check
+def _defaults(kind: type[Any]) -> dict[str, Any]:
+    """The members of an operation of 2025-11-25 that are left out where they have their default."""
+    plain = kind()
+    return {field.name: getattr(plain, field.name) for field in fields(kind) if field.name in operations_2025.OPTIONAL}
 
 
-def _number(member: str, least: int | None = None) -> Callable[[JSON], JSON]:
-    def check(value: JSON) -> JSON:
-        if not isinstance(value, int) or isinstance(value, bool) or (least is not None and value < least):
-            raise OperationError(
-                f"member '{member}' must be an integer" + ("" if least is None else f" of at least {least}")
-            )
-        return value
-
-    return check
-
-
-def _one_of(member: str, allowed: Sequence[str]) -> Callable[[JSON], JSON]:
-    def check(value: JSON) -> JSON:
-        if value not in allowed:
-            raise OperationError(f"member '{member}' must be one of {', '.join(allowed)}")
-        return value
-
-    return check
-
-
-def _body(member: str) -> Callable[[JSON], JSON]:
-    def check(value: JSON) -> JSON:
-        try:
-            return Payload(value)
-        except ValueError as error:
-            raise OperationError(f"member '{member}' {error}") from error
-
-    return check
-
-
-def _map(member: str) -> Callable[[JSON], JSON]:
-    def check(value: JSON) -> JSON:
-        if not isinstance(value, dict):
-            raise OperationError(f"member '{member}' must be an object")
-        return {key: _body(f"{member}.{key}")(body) for key, body in value.items()}
-
-    return check
+_DEFAULTS: Final[dict[Any, dict[str, Any]]] = {kind: _defaults(kind) for kind in operations_2025.NAMES}
 
 
 def _inner(value: JSON) -> Operation:
@@ -304,22 +279,32 @@ def _inner(value: JSON) -> Operation:
     return operation
 
 
-_MEMBERS: Final[dict[str, Callable[[JSON], Any]]] = {
-    "as": _text("as"),
-    "task": _text("task"),
-    "name": _text("name"),
-    "listener": _text("listener"),
-    "requests": _map("requests"),
-    "responses": _map("responses"),
-    "result": _body("result"),
-    "error": _body("error"),
-    "ms": _number("ms"),
-    "after": _number("after", 0),
-    "kind": _one_of("kind", get_args(ListenerKind)),
-    "what": _one_of("what", get_args(TamperWhat)),
+def _during(value: JSON) -> tuple[Operation, ...]:
+    if not isinstance(value, list):
+        raise OperationError("member 'during' must be an array")
+    made = tuple(from_json(item) for item in value)
+    if not all(isinstance(item, (CreateTask, UpdateStatus, StoreResult, AdvanceClock)) for item in made):
+        raise OperationError("member 'during' may hold create_task, update_status, store_result and advance_clock")
+    return made
+
+
+_MEMBERS: Final[dict[str, Check]] = {
+    "as": text("as"),
+    "task": text("task"),
+    "name": text("name"),
+    "listener": text("listener"),
+    "requests": entries("requests"),
+    "responses": entries("responses"),
+    "result": body("result"),
+    "error": body("error"),
+    "ms": number("ms"),
+    "after": number("after", 0),
+    "kind": one_of("kind", get_args(ListenerKind)),
+    "what": one_of("what", get_args(TamperWhat)),
     "operation": _inner,
 }
 _OPTIONAL: Final = frozenset({"kind", "after", "what"})
+_MEMBERS_2025: Final[dict[str, Check]] = {**operations_2025.MEMBERS, "during": _during}
 
 
 def from_json(value: JSON) -> Operation:
@@ -334,20 +319,24 @@ def from_json(value: JSON) -> Operation:
     kind = _TYPES.get(name) if isinstance(name, str) else None
     if kind is None:
         raise OperationError(f"unknown operation {name!r}; known are {', '.join(_TYPES)}")
+    later = kind in operations_2025.NAMES
+    checks, optional = (_MEMBERS_2025, operations_2025.OPTIONAL) if later else (_MEMBERS, _OPTIONAL)
     members = {field.name.rstrip("_"): field.name for field in fields(kind)}
     arguments: dict[str, Any] = {}
-    for member, body in value.items():
+    for member, content in value.items():
         if member == "op":
             continue
         if member not in members:
             raise OperationError(f"operation '{name}' has no member '{member}'")
         try:
-            arguments[members[member]] = _MEMBERS[member](body)
+            arguments[members[member]] = checks[member](content)
         except OperationError as error:
             raise OperationError(f"operation '{name}': {error}") from error
     for member, attribute in members.items():
-        if attribute not in arguments and member not in _OPTIONAL:
+        if attribute not in arguments and member not in optional:
             raise OperationError(f"operation '{name}' lacks member '{member}'")
+    if kind is StoreResult and arguments["status"] not in get_args(operations_2025.FinalStatus):
+        raise OperationError(f"operation '{name}': member 'status' must be completed or failed")
     operation: Operation = kind(**arguments)
     return operation
 
@@ -376,4 +365,4 @@ def sequence_from_json(value: JSON) -> tuple[Operation, ...]:
 
 def store_calls(operations: Iterable[Operation]) -> int:
     """How many calls with an effect a sequence makes: reads and clock moves do not count."""
-    return sum(not isinstance(operation, (Get, AdvanceClock)) for operation in operations)
+    return sum(not isinstance(operation, (Get, AdvanceClock, GetTask, GetResult)) for operation in operations)

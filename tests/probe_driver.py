@@ -36,12 +36,13 @@ def probe(
     wanted: Callable[[Probe], bool] = lambda probe: True,
     answer_s: float = 2.0,
     profile: ProfileName | None = None,
+    peer_url: str = "",
 ) -> Probed:
     """Run the wanted probes once each against the server at ``url``."""
     out = Probed()
 
     async def run() -> None:
-        spec = ServerSpec(url, profile=profile)
+        spec = ServerSpec(url, profile=profile, peer_url=peer_url)
         async with WireClient(spec, url, limits=Limits(answer_s=answer_s)) as client:
             source = ServerSource(client, (await introduce(client, spec)).profile, spec, url, lambda text: None)
             for item in applicable(source):

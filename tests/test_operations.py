@@ -37,6 +37,7 @@ from mcptasks.strategies.operations import (
     store_calls,
     to_json,
 )
+from mcptasks.strategies.operations_2025 import NAMES
 
 few = settings(max_examples=60, deadline=None, database=None)
 
@@ -57,7 +58,9 @@ def test_every_operation_survives_json_text(kind: str) -> None:
 
 
 def test_there_is_a_strategy_for_every_operation() -> None:
-    assert {*KINDS, "probe"} == {name_of(kind.__new__(kind)) for kind in get_args(Operation)}
+    # Sequences for stores of 2025-11-25 are made by their own driver.
+    named = {name_of(kind.__new__(kind)) for kind in get_args(Operation) if kind not in NAMES}
+    assert {*KINDS, "probe"} == named
     assert from_json(to_json(Probe("cap.a"))) == Probe("cap.a")
 
 

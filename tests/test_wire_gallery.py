@@ -13,7 +13,15 @@ import pytest
 from wire_campaigns import campaign, findings
 
 from mcptasks.conformance.catalogue import load_catalogue
-from mcptasks.fixtures.gallery import FAULTS, VARIANTS, Fault, Variant, server_restart_faults, server_stdio
+from mcptasks.fixtures.gallery import (
+    FAULTS,
+    VARIANTS,
+    Fault,
+    Variant,
+    server_replica_faults,
+    server_restart_faults,
+    server_stdio,
+)
 from mcptasks.fixtures.gallery.server_base import start_entry
 from mcptasks.strategies.operations import Probe
 
@@ -34,19 +42,14 @@ def probed(entry: Fault) -> bool:
     return isinstance(entry.counterexample[0], Probe) if entry.counterexample else False
 
 
-KILLED = {entry.name for entry in server_restart_faults.GROUP.faults}
-"""They show when their process is killed and started again, which here is this one."""
-OVER_STDIO = {entry.name for entry in (*server_stdio.GROUP.faults, *server_stdio.GROUP.variants)}
-"""They are processes of their own, and tested as such."""
+_APART = (server_restart_faults.GROUP, server_replica_faults.GROUP, server_stdio.GROUP)
+APART = {entry.name for group in _APART for entry in (*group.faults, *server_stdio.GROUP.variants)}
+"""Shown only where there is a command that restarts or starts them, or a second replica: tested apart."""
 SERVER_FAULTS = sampled(
-    [
-        entry
-        for entry in FAULTS
-        if entry.kind == "server" and (SEEDS or not probed(entry)) and entry.name not in KILLED | OVER_STDIO
-    ],
+    [entry for entry in FAULTS if entry.kind == "server" and (SEEDS or not probed(entry)) and entry.name not in APART],
     11,
 )
-SERVER_VARIANTS = sampled([entry for entry in VARIANTS if entry.kind == "server" and entry.name not in OVER_STDIO], 8)
+SERVER_VARIANTS = sampled([entry for entry in VARIANTS if entry.kind == "server" and entry.name not in APART], 8)
 
 
 @pytest.mark.parametrize("entry", SERVER_FAULTS, ids=name)

@@ -152,13 +152,13 @@ def test_one_answer_to_everything_passes_no_requirement_on_tasks() -> None:
     task = {"taskId": "1", "status": "working", "createdAt": "2026-08-01T10:00:00Z"}
     task |= {"lastUpdatedAt": "2026-08-01T10:00:00Z", "ttlMs": None}
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("task_open", "task_step", "slow_compute")]
-    for own in ({"resultType": "task"}, {"resultType": "complete"}):
-        for status in ("working", "completed"):
-            same = {**DISCOVERY, **task, **own, "status": status, "tools": tools, "result": {"content": []}}
-            same["structuredContent"] = {"applied": True}
-            with raw_server(always(lambda request, same=same: response(result(request, same)))) as url:
-                run = Run(ServerSpec(url, settle=0.01), 100)
-            assert not [name for name, told in run.verdicts.items() if name.startswith("tasks.") and told == "pass"]
+    for kind, status in (("task", "working"), ("complete", "completed")):
+        own = {"resultType": kind, "status": status}
+        same = {**DISCOVERY, **task, **own, "tools": tools, "result": {"content": []}}
+        same["structuredContent"] = {"applied": True}
+        with raw_server(always(lambda request, same=same: response(result(request, same)))) as url:
+            run = Run(ServerSpec(url, settle=0.01), 100)
+        assert not [name for name, told in run.verdicts.items() if name.startswith("tasks.") and told == "pass"]
 
 
 def dying(after: int, spoil: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> tuple[Run, str]:

@@ -13,8 +13,6 @@ __all__ = ["UNJUDGED"]
 UNJUDGED: Final[Mapping[str, str]] = {
     "tasks.status.legal-transitions": "between two reads a task may have been in any status that is not final: only "
     "leaving a final one can be seen, and is judged as tasks.status.terminal-final",
-    "tasks.create.consistency": "seen from one address it is tasks.create.durable, which is judged from several "
-    "connections at once; replicas are not checked by this version",
     "tasks.err.internal": "nothing that a client may send makes a sound server fail inside; a request that breaks "
     "the server is judged as rpc.internal-error",
     "tasks.update.ignore-superseded": "no tool of any profile takes a question back; answers to keys that are no "

@@ -123,6 +123,7 @@ def _server(
     return ServerSpec.named(
         url or str(options.get("url", "")),
         *lines,
+        peer_url=str(options.get("peer_url", "")),
         start=options.get("start"),
         restart_command=options.get("restart_command"),
         serve=options.get("serve"),
@@ -138,7 +139,7 @@ def _spec(saved: Replay, file: Path, store: str | None, store_args: Sequence[str
     from mcptasks.conformance.runner.job import StoreSpec
 
     if store is not None or store_args or adapter is not None:
-        given_spec = targets_of(TargetOptions(store, store_args, adapter))[0].spec
+        given_spec = targets_of(TargetOptions(store, store_args, adapter, _revision(saved)))[0].spec
         if store is not None and isinstance(given_spec, StoreSpec):
             return given_spec
         raise UsageError("--store-arg and --adapter go with --store, which is missing")
@@ -148,7 +149,17 @@ def _spec(saved: Replay, file: Path, store: str | None, store_args: Sequence[str
     given: Any = saved.target.options.get("store_args", saved.target.options.get("store_arg", {}))
     arguments = given if isinstance(given, dict) else parse_arguments([str(text) for text in given or ()])
     with_adapter: Any = saved.target.options.get("adapter")
-    return StoreSpec(named, arguments, with_adapter if isinstance(with_adapter, str) else None)
+    return StoreSpec(
+        named,
+        arguments,
+        with_adapter if isinstance(with_adapter, str) else None,
+        _revision(saved),
+        "server" if saved.target.options.get("guard") == "server" else "store",
+    )
+
+
+def _revision(saved: Replay) -> str:
+    return saved.target.revision if saved.target.revision in ("2026-07-28", "2025-11-25") else "auto"
 
 
 def _show(out: Console, saved: Replay, found: Sequence[Finding]) -> int:

@@ -46,9 +46,11 @@ def _main(
     from mcptasks.conformance.coverage import server_coverage, store_coverage
     from mcptasks.reports.json_text import json_text
 
-    found = [store_coverage(), server_coverage()]
+    found = [store_coverage(), store_coverage("2025-11-25"), server_coverage()]
     if json_:
-        say(console(), json_text({item.kind: item.to_json() for item in found}, indent=1))
+        # Two of them are about stores: the one of the earlier revision has it in its name.
+        names = {item.kind if item.revision == "2026-07-28" else f"{item.kind}-{item.revision}": item for item in found}
+        say(console(), json_text({name: item.to_json() for name, item in names.items()}, indent=1))
     else:
         for item in found:
             _show_coverage(console(), item)

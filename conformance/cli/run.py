@@ -82,6 +82,10 @@ def run(
             help="Header of a second caller, who must not get at the first one's tasks; repeatable.",
         ),
     ] = None,
+    peer_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Second replica of the same deployment, where its tasks must be found too."),
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option(metavar="'CMD …'", help="Command that starts the server; without --url it prints its URL."),
@@ -111,7 +115,17 @@ def run(
     rate: Annotated[
         float | None, typer.Option(metavar="N", help="Send a server at most so many requests a second.")
     ] = None,
-    revision: Annotated[str, typer.Option(metavar="REVISION", help="2026-07-28 or auto.")] = "auto",
+    revision: Annotated[
+        str,
+        typer.Option(metavar="REVISION", help="2026-07-28, of stores also 2025-11-25; auto tells it by the methods."),
+    ] = "auto",
+    guard: Annotated[
+        str,
+        typer.Option(
+            metavar="WHO",
+            help="Who keeps ended tasks of 2025-11-25 as they are: the store, or the server above it.",
+        ),
+    ] = "store",
     select: Annotated[
         list[str] | None,
         typer.Option(metavar="GLOB", help="Requirements to check, such as 'store.cancel.*'; repeatable."),
@@ -178,6 +192,7 @@ def run(
         url,
         tuple(header or ()),
         tuple(other_header or ()),
+        peer_url,
         start,
         restart_command,
         profile,
@@ -185,6 +200,7 @@ def run(
         rate,
         settle,
         command,
+        guard,
     )
     targets = targets_of(named)
     options = read_options(
@@ -200,6 +216,7 @@ def run(
         memory_limit=read_memory(memory_limit),
         named="--{}".format,
         kind="server" if named.is_server else "store",
+        revisions=named.revisions,
     )
     directory = None if no_report else report_dir
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from mcptasks.conformance.errors import UsageError
 from mcptasks.strategies.json_values import JSON
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["TargetOptions", "parse_arguments", "targets_of"]
 
 _REVISION = "2026-07-28"
-_LATER = ("2025-11-25",)
+_EARLIER = "2025-11-25"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class TargetOptions:
     url: str | None = None
     headers: Sequence[str] = field(default_factory=tuple)
     other_headers: Sequence[str] = field(default_factory=tuple)
+    peer_url: str | None = None
     start: str | None = None
     restart_command: str | None = None
     profile: str | None = None
@@ -37,11 +38,18 @@ class TargetOptions:
     rate: float | None = None
     settle: float | None = None
     command: str | None = None
+    guard: str = "store"
 
     @property
     def is_server(self) -> bool:
         """Whether a server is named."""
         return self.url is not None or self.start is not None or self.command is not None
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """The revisions that the target may turn out to be of."""
+        both = (_REVISION, _EARLIER) if self.store is not None else (_REVISION,)
+        return both if self.revision == "auto" else (self.revision,)
 
 
 def targets_of(options: TargetOptions) -> list[Target]:
@@ -53,7 +61,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
     from mcptasks.conformance.runner.job import StoreSpec
     from mcptasks.conformance.runner.run import EMBEDDED, Target
 
-    _check_revision(options.revision)
+    _check_revision(options)
     if options.is_server:
         return [_server(options)]
     _check_no_server_options(options)
@@ -64,7 +72,9 @@ def targets_of(options: TargetOptions) -> list[Target]:
         return list(EMBEDDED)
     _check_shape(options.store)
     _check_adapter(options.adapter)
-    return [Target(StoreSpec(options.store, parse_arguments(options.store_args), options.adapter))]
+    arguments = parse_arguments(options.store_args)
+    guard: Literal["store", "server"] = "server" if options.guard == "server" else "store"
+    return [Target(StoreSpec(options.store, arguments, options.adapter, options.revision, guard))]
 
 
 def _server(options: TargetOptions) -> Target:
@@ -86,6 +96,7 @@ def _server(options: TargetOptions) -> Target:
         options.other_headers,
         start=options.start,
         command=options.command,
+        peer_url=options.peer_url or "",
         restart_command=options.restart_command,
         profile=profile,
         mapping=mapping,
@@ -100,6 +111,7 @@ def _check_no_server_options(options: TargetOptions) -> None:
     for option, given in (
         ("--header", options.headers),
         ("--other-header", options.other_headers),
+        ("--peer-url", options.peer_url),
         ("--restart-command", options.restart_command),
         ("--profile", options.profile),
         ("--max-requests", options.max_requests),
@@ -109,11 +121,17 @@ def _check_no_server_options(options: TargetOptions) -> None:
             raise UsageError(f"{option} goes with --url or --command, which is missing")
 
 
-def _check_revision(revision: str) -> None:
-    if revision in _LATER:
-        raise UsageError(f"--revision {revision}: not in this version, which checks {_REVISION}")
-    if revision not in (_REVISION, "auto"):
-        raise UsageError(f"--revision {revision}: unknown; write {_REVISION} or auto")
+def _check_revision(options: TargetOptions) -> None:
+    revision = options.revision
+    if revision not in (_REVISION, _EARLIER, "auto"):
+        raise UsageError(f"--revision {revision}: unknown; write {_REVISION}, {_EARLIER} or auto")
+    if revision == _EARLIER and options.store is None:
+        what = "servers of it are" if options.is_server else "without --store it is"
+        raise UsageError(f"--revision {revision}: {what} not checked by this version; name a store with --store")
+    if options.guard not in ("store", "server"):
+        raise UsageError(f"--guard {options.guard}: write store or server")
+    if options.guard == "server" and (options.store is None or revision == _REVISION):
+        raise UsageError(f"--guard server goes with a store of revision {_EARLIER}")
 
 
 def _check_shape(store: str) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from inspect import isawaitable
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from mcptasks.conformance.engine.beat import Words
 from mcptasks.conformance.engine.breach import Breach, Stop
@@ -36,6 +36,10 @@ ABORTED: Final = _Sentinel()
 
 class Caller:
     """The part of the interpreter that calls the store and reports breaches; see :class:`.interpreter.Interpreter`."""
+
+    call_ends: ClassVar[str] = "store.misc.call-ends"
+    """The requirement that every call ends."""
+    after_abort: ClassVar[str] = "store.misc.call-cancellation"
 
     times: TimeJudge
     ledger: Ledger
@@ -86,6 +90,7 @@ class Caller:
         soft: bool = False,
         stale: bool = False,
         warning: bool = False,
+        waited: bool = False,
     ) -> None:
         """Report a breach.
 
@@ -105,6 +110,7 @@ class Caller:
             soft=soft,
             stale=stale,
             warning=warning,
+            waited=waited,
         )
         if soft and found.fingerprint in self.known:
             self.repeated[found.fingerprint] += 1
@@ -150,7 +156,7 @@ class Caller:
         self.hung = False
         uncancel()
         name = self._name_of(method)
-        requirement = "store.misc.call-cancellation" if self.aborted else "store.misc.call-ends"
+        requirement = self.after_abort if self.aborted else self.call_ends
         cause = "after an aborted call " if self.aborted else ""
         self.breach(
             requirement,
@@ -168,7 +174,7 @@ class Caller:
         name = self._name_of(method)
         actual = f"raises {describe_error(error)}"
         self.breach(
-            "store.misc.call-ends",
+            self.call_ends,
             name,
             name,
             "any",
@@ -194,7 +200,7 @@ class Caller:
         name = name_of(self.operation) if self.operation is not None else "unsubscribe"
         actual = f"by the end of {name} the calling task has been cancelled"
         return Breach(
-            "store.misc.call-ends",
+            self.call_ends,
             name,
             name,
             "any",

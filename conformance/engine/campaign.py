@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcptasks.conformance.engine.beat import Beat, Stage
 from mcptasks.conformance.engine.breach import Breach
@@ -21,14 +21,15 @@ from mcptasks.conformance.engine.budget import Budget, Meter
 from mcptasks.conformance.engine.entropy import weakness
 from mcptasks.conformance.engine.exhaustive import Alphabet
 from mcptasks.conformance.engine.interpreter import Interpreter
+from mcptasks.conformance.engine.interpreter_2025 import Interpreter25
 from mcptasks.conformance.engine.investigate import Confirmed, Investigator
-from mcptasks.conformance.engine.plan import BATCH, Features, Phase, Plan, named
+from mcptasks.conformance.engine.plan import BATCH, Features, Phase, Plan, named, same_call
+from mcptasks.conformance.engine.revisions import automaton_for, interpreter_on
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.errors import TargetUnusableError
-from mcptasks.conformance.model.automaton import Automaton
 from mcptasks.conformance.targets.store import OpenStore, StoreOptions, StoreSource
 from mcptasks.strategies.json_values import JSON
-from mcptasks.strategies.operations import Create, Operation, sequence_to_json
+from mcptasks.strategies.operations import Create, Operation, name_of, sequence_to_json
 
 __all__ = ["Campaign", "Settings", "replay_once"]
 
@@ -93,9 +94,8 @@ async def replay_once(
         beat.spell({"operations": sequence_to_json(operations), "options": options.to_json()})
     store = await source.open(options)
     try:
-        interpreter = Interpreter(
-            store, Automaton(), known=known or set(), settle=settle, beat=beat.words if beat else None
-        )
+        words = beat.words if beat else None
+        interpreter = interpreter_on(source, store, known=known or set(), settle=settle, beat=words)
         if watchdog is None:
             return await interpreter.run(operations)
         with watchdog.over(interpreter):
@@ -116,6 +116,8 @@ class Campaign:
     """
 
     _hypothesis_calls = _HYPOTHESIS_CALLS
+    _unguessable = "store.create.id-unguessable"
+    _listens = "subscribe"
 
     def __init__(self, source: StoreSource, settings: Settings, emit: Emit, beat: Beat, features: Features) -> None:
         self._source = source
@@ -125,7 +127,7 @@ class Campaign:
         self._features = features
         self._avoid = set(settings.avoid)
         self.plan = Plan(settings.seed, features, settings.avoid)
-        self.automaton = Automaton()
+        self.automaton = automaton_for(source)
         self.known: set[str] = set(settings.known)
         self.repeated: Counter[str] = Counter()
         self.examples = 0
@@ -193,13 +195,16 @@ class Campaign:
         calls = self._settings.budget.calls
         return _SAMPLE if calls is None else max(1, min(_SAMPLE, calls // 5))
 
+    def _creation(self, name: str) -> Operation:
+        return Create(name)
+
     async def _ids(self) -> None:
         """Create a sample of tasks and look at how well their ids can be guessed."""
         store = await self._source.open(StoreOptions())
         try:
             interpreter = self._interpreter(store)
             self._beat.sequence(0)
-            operations: list[Operation] = [Create(f"t{number}") for number in range(1, self._sample() + 1)]
+            operations = [self._creation(f"t{number}") for number in range(1, self._sample() + 1)]
             with self._watchdog.over(interpreter):
                 breach = await interpreter.run(operations)
             self.examples += 1
@@ -210,12 +215,13 @@ class Campaign:
                 return
             if len(operations) < _SAMPLE // 2:
                 return
-            requirement = "store.create.id-unguessable"
+            requirement = self._unguessable
             self.automaton.exercised[requirement] += 1
             reason = weakness([task.id for task in interpreter.tasks.values()])
             if reason is not None:
                 found = Breach(
-                    requirement, "create", "create", "absent", "identity", f"task ids can be guessed: {reason}",
+                    requirement, name_of(operations[0]), "create", "absent", "identity",
+                    f"task ids can be guessed: {reason}",
                     "ids with at least 64 bits that cannot be told from earlier ones", reason, 2, soft=True,
                 )  # fmt: skip
                 if found.fingerprint not in self.known:
@@ -332,7 +338,7 @@ class Campaign:
             self._source,
             self._features,
             self._settings.seed,
-            make=self._interpreter,
+            make=cast("Any", self._interpreter),  # it drives stores of 2026-07-28 only
             beat=self._beat,
             breached=breached,
             going_on=going_on,
@@ -347,7 +353,7 @@ class Campaign:
     ) -> int:
         """Run sequences, renewing the store now and then; how many ran."""
         store: OpenStore | None = None
-        interpreter: Interpreter | None = None
+        interpreter: Interpreter | Interpreter25 | None = None
         history: list[list[Operation]] = []
         opened_with: StoreOptions | None = None
         resume = self._settings.resume[1] if self._beat.words[1] == self._settings.resume[0] else 0
@@ -433,9 +439,9 @@ class Campaign:
         )
         self._emit({"kind": "note", "level": "warning", "message": message})
 
-    def _interpreter(self, store: OpenStore) -> Interpreter:
-        interpreter = Interpreter(
-            store, self.automaton, known=self.known, settle=self._settings.settle, beat=self._beat.words
+    def _interpreter(self, store: OpenStore) -> Interpreter | Interpreter25:
+        interpreter = interpreter_on(
+            self._source, store, self.automaton, known=self.known, settle=self._settings.settle, beat=self._beat.words
         )
         interpreter.repeated = self.repeated
         return interpreter
@@ -479,7 +485,7 @@ class Campaign:
     def _replayer(self, breach: Breach) -> Any:
         settings = self._settings
         hanging = breach.hangs
-        missing = breach.aspect == "missing"
+        missing = breach.aspect == "missing" or breach.waited
         settle = min(settings.settle, 0.03) if missing else settings.settle
         watchdog = Watchdog(self._beat.words, min(settings.timeout, 1.0)) if hanging else self._watchdog
 
@@ -506,7 +512,7 @@ class Campaign:
         """An outline of what the last get of a sequence returns on a fresh store."""
         store = await self._source.open(options)
         try:
-            interpreter = Interpreter(store, Automaton(), known=self.known, beat=self._beat.words)
+            interpreter = interpreter_on(self._source, store, known=self.known, beat=self._beat.words)
             return await interpreter.outline_of_last_read(operations)
         finally:
             await store.close()
@@ -553,8 +559,8 @@ class Campaign:
     def _leave_out(self, name: str) -> None:
         """A call that hangs costs its timeout every time: go on without it."""
         # Whoever subscribes is unsubscribed at the end of its sequence.
-        names = {"subscribe", "unsubscribe"} if name == "unsubscribe" else {name}
-        if names & {"create", "get"}:
+        names = {self._listens, "unsubscribe"} if name == "unsubscribe" else same_call(name)
+        if names & {"create", "get", "create_task", "get_task"}:
             self._stopped = True
             self._emit({"kind": "note", "level": "warning", "message": f"{name} does not end: the run stops here"})
             return

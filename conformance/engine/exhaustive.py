@@ -79,9 +79,10 @@ class Alphabet:
         """The alphabet without the operations of these names."""
         if not names:
             return self
-        return self.only(
+        kept = self.only(
             {name_of(item) for item in self.prefix} | {name_of(letter(0)) for letter in self.letters} - names
         )
+        return replace(kept, closing=tuple(item for item in self.closing if name_of(item) not in names), _table=[])
 
     def count(self, depth: int) -> int:
         """How many sequences of 1 to ``depth`` operations there are, those equal by renaming included."""

@@ -23,7 +23,7 @@ from mcptasks.conformance.engine.sweep import payload_sweep
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.strategies.operations import Operation
 
-__all__ = ["BATCH", "Features", "Phase", "Plan"]
+__all__ = ["BATCH", "Features", "Phase", "Plan", "named", "same_call"]
 
 BATCH: Final = 250
 """Sequences after which a store is renewed."""
@@ -45,6 +45,13 @@ class Features:
     """Whether the suite holds the target's records and listeners as objects: then it can tamper, listen and abort."""
     well_formed: bool = False
     """Only payloads that are valid for their role may be given (an adapter may not hold others)."""
+    revision: str = "2026-07-28"
+    wait: bool = False
+    """2025-11-25: whether one can wait for a result."""
+    statuses: bool = False
+    """2025-11-25: whether status events can be listened to."""
+    pages: bool = False
+    """2025-11-25: whether the size of a page can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +137,12 @@ class Plan:
         """Random sequence ``number``; ``number // BATCH`` is its store's batch."""
         sequence = self.random.sequence(number, self.options(number // BATCH))
         return [operation for operation in sequence if not self.avoid & named(operation)] if self.avoid else sequence
+
+
+def same_call(name: str) -> set[str]:
+    """The names of all operations that call the same method as the one of that name, itself among them."""
+    lists = {"list_tasks", "list_bad_cursor", "list_foreign_cursor"}
+    return lists if name in lists else {name}
 
 
 def named(operation: Operation) -> set[str]:

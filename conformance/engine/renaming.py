@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from mcptasks.strategies.operations import (
     Abort,
@@ -19,6 +20,18 @@ from mcptasks.strategies.operations import (
     Subscribe,
     Tamper,
     Unsubscribe,
+)
+from mcptasks.strategies.operations_2025 import (
+    AwaitResult,
+    BadCursor,
+    CreateTask,
+    ForeignCursor,
+    GetResult,
+    GetTask,
+    ListTasks,
+    OnStatus,
+    StoreResult,
+    UpdateStatus,
 )
 
 __all__ = ["prefixed", "renamed"]
@@ -58,7 +71,15 @@ def renamed(operation: Operation, task: Rename, listener: Rename) -> Operation:
             return Subscribe(listener(as_), kind)
         case Unsubscribe(old):
             return Unsubscribe(listener(old))
-        case AdvanceClock() | Probe():
+        case CreateTask():
+            return replace(operation, as_=task(operation.as_))
+        case GetTask(old) | StoreResult(old) | GetResult(old) | UpdateStatus(old) | AwaitResult(old):
+            return replace(operation, task=name(old))
+        case ListTasks(session, during):
+            return ListTasks(session, tuple(renamed(item, task, listener) for item in during))
+        case OnStatus(as_, kind):
+            return OnStatus(listener(as_), kind)
+        case AdvanceClock() | Probe() | BadCursor() | ForeignCursor():
             return operation
 
 
@@ -70,7 +91,7 @@ def prefixed(operations: Sequence[Operation], prefix: str) -> list[Operation]:
     out = [renamed(operation, lambda name: prefix + name, lambda name: prefix + name) for operation in operations]
     open_listeners: dict[str, None] = {}
     for operation in out:
-        if isinstance(operation, Subscribe):
+        if isinstance(operation, (Subscribe, OnStatus)):
             open_listeners[operation.as_] = None
         elif isinstance(operation, Unsubscribe):
             open_listeners.pop(operation.listener, None)

@@ -7,27 +7,30 @@ test decides what counts as the same failure.  Everything is deterministic.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.expand import task_names, without_inner_reads
 from mcptasks.conformance.engine.renaming import renamed
+from mcptasks.conformance.engine.shrink_2025 import simpler_2025
 from mcptasks.strategies.json_values import JSON, Payload
 from mcptasks.strategies.operations import (
     Abort,
     AdvanceClock,
+    Cancel,
     Complete,
     Create,
     Fail,
     Get,
     Operation,
-    Probe,
     Resolve,
     SetInput,
     Subscribe,
     Tamper,
     Unsubscribe,
 )
+from mcptasks.strategies.operations_2025 import NAMES, CreateTask, StoreResult
 
 __all__ = ["Shrinker", "one_step_simpler", "shortest"]
 
@@ -195,6 +198,8 @@ def _simplest(operation: Operation) -> Operation:
             return SetInput(task, [(key, Payload({"n": 1})) for key, _ in requests])
         case Resolve(task, responses):
             return Resolve(task, [(key, Payload({"n": 1})) for key, _ in responses])
+        case StoreResult():
+            return replace(operation, result=Payload({"n": 1}))
         case _:
             return operation
 
@@ -203,7 +208,7 @@ def _as_one_task(operations: Sequence[Operation], first: str, other: str, suffix
     """What was done to ``other`` done to ``first``, its keys followed by ``suffix``."""
     out: list[Operation] = []
     for operation in operations:
-        if isinstance(operation, Create) and operation.as_ == other:
+        if isinstance(operation, (Create, CreateTask)) and operation.as_ == other:
             continue
         inner = operation.operation if isinstance(operation, Abort) else operation
         if getattr(inner, "task", None) == other and isinstance(inner, (SetInput, Resolve)) and suffix:
@@ -243,7 +248,7 @@ def _simpler(operation: Operation) -> Iterator[Operation]:
                 yield Abort(inner, 0)
                 yield Abort(inner, after - 1)
             for smaller in _simpler(inner):
-                if not isinstance(smaller, (Abort, AdvanceClock, Subscribe, Tamper, Create, Unsubscribe, Probe)):
+                if isinstance(smaller, (Get, SetInput, Resolve, Cancel, Complete, Fail)):
                     yield Abort(smaller, after)
         case Complete(task, result):
             for value in _simpler_values(result.value):
@@ -265,10 +270,13 @@ def _simpler(operation: Operation) -> Iterator[Operation]:
             yield Subscribe(as_, "plain")
         case Tamper(task, "given"):
             yield Tamper(task, "returned")
+        case StoreResult(result=result):
+            for value in _simpler_values(result.value):
+                yield replace(operation, result=Payload(value))
         case Get() | Create() | Unsubscribe():
             return
         case _:
-            return
+            yield from simpler_2025(operation)
 
 
 def _simpler_entries(entries: tuple[tuple[str, Payload], ...]) -> Iterator[tuple[tuple[str, Payload], ...]]:
@@ -367,5 +375,8 @@ def shortest(operations: Sequence[Operation]) -> list[list[Operation]]:
     last = operations[-1]
     inner = last.operation if isinstance(last, Abort) else last
     task = getattr(inner, "task", None)
-    candidates = [[Create(task), last]] if isinstance(task, str) and "~" not in task else [[last]]
+    candidates: list[list[Operation]] = [[last]]
+    if isinstance(task, str) and "~" not in task:
+        made = (item for item in operations if isinstance(item, CreateTask) and item.as_ == task)
+        candidates = [[next(made, CreateTask(task)) if type(last) in NAMES else Create(task), last]]
     return [candidate for candidate in candidates if len(candidate) < len(operations)]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mcptasks.conformance.engine.beat import Words
-from mcptasks.conformance.engine.interpreter import Interpreter
+from mcptasks.conformance.engine.calling import Caller
 
 __all__ = ["Watchdog"]
 
@@ -22,7 +22,7 @@ class Watchdog:
     def __init__(self, beat: Words, timeout: float) -> None:
         self._beat = beat
         self._timeout = timeout
-        self._interpreter: Interpreter | None = None
+        self._interpreter: Caller | None = None
         self._task: asyncio.Task[object] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._seen = -1
@@ -43,7 +43,7 @@ class Watchdog:
         self._quiet = 0
 
     @contextmanager
-    def over(self, interpreter: Interpreter) -> Iterator[None]:
+    def over(self, interpreter: Caller) -> Iterator[None]:
         """Look after what the current task runs on ``interpreter``."""
         before = self._interpreter, self._task
         self._interpreter, self._task = interpreter, asyncio.current_task()

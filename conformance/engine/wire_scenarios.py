@@ -51,6 +51,7 @@ def _ends() -> list[Sequence]:
     for end in ends:
         out.append([Create(), end, Get(), Get(), *_late()])
         out.append([Create(), _ask("a", "b"), Get(), end, Get(), *_late()])
+        out.append([Create(), _ask("a", "b"), Get(), end, Get(), _tell("a", "b"), Get(), _tell("b", at=1), Get()])
         out.append([Create(), _ask("a"), _tell("a"), Get(), end, Get(), *_late()])
     return out
 

@@ -43,6 +43,8 @@ class OpenServer:
     """Creations refused in a row."""
     renames_keys: bool | None = None
     """Whether it names requests for input itself; ``None`` until one was seen."""
+    missed: Counter[str] = field(default_factory=Counter)
+    """How often a probe has waited in vain, by what it waited for."""
     listens: bool = True
     """Whether it is taken to have subscriptions."""
     notifies: bool = True

@@ -57,13 +57,18 @@ class TaskState(NamedTuple):
     """Its ttl has elapsed and nobody has seen it absent yet."""
     due: frozenset[int] = frozenset()
     """Pending keys whose answers a server has acknowledged and may still have to act on."""
+    message: int = NO_PAYLOAD
+    """2025-11-25: number of the status message; ``NO_PAYLOAD``: any message, or none."""
 
 
 class Call(NamedTuple):
     """A call on one task, in canonical form."""
 
     name: str
-    """``set``, ``resolve``, ``cancel``, ``complete``, ``fail`` or ``expire`` (the clock passed its ttl)."""
+    """``set``, ``resolve``, ``cancel``, ``complete``, ``fail`` or ``expire`` (the clock passed its ttl).
+
+    2025-11-25: see :mod:`.store_2025`.
+    """
     entries: tuple[tuple[int, int], ...] = ()
     """``set``: key and body numbers.  ``resolve``: key numbers, each with 0."""
     payload: int = NO_PAYLOAD

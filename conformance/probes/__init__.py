@@ -16,6 +16,7 @@ from mcptasks.conformance.probes import (
     jsonrpc,
     listen,
     methods,
+    replicas,
     restarts,
     routing,
     stdio,
@@ -41,6 +42,7 @@ ALL: Final[tuple[Probe, ...]] = tuple(
         callers,
         listen,
         ids,
+        replicas,
         restarts,
     )
     for probe in module.GROUP.probes

@@ -30,6 +30,7 @@ class Commands:
         headers: the user's.
         other_headers: sent instead as the second caller.
         command: that starts the server, if it is one over stdio: then the lines to write to it are given.
+        peer_url: of the second replica.
     """
 
     def __init__(
@@ -37,13 +38,15 @@ class Commands:
         url: str,
         headers: tuple[HeaderLine, ...] = (),
         other_headers: tuple[HeaderLine, ...] = (),
+        peer_url: str = "",
         command: str | None = None,
     ) -> None:
         self._program = command
         self._url = shown_url(url)
+        self._peer_url = shown_url(peer_url) if peer_url else self._url
         self._headers = headers
         self._other_headers = other_headers
-        self._sent: list[tuple[str, Sequence[tuple[bytes, bytes]], bytes, str, bool]] = []
+        self._sent: list[tuple[str, Sequence[tuple[bytes, bytes]], bytes, str, bool, bool]] = []
         self._ids: dict[str, str] = {}
 
     def add(
@@ -54,14 +57,15 @@ class Commands:
         *,
         creates: str = "",
         other: bool = False,
+        peer: bool = False,
     ) -> None:
         """A request was sent, with these headers besides the user's; ``creates`` names the task that its answer tells
-        of, ``other`` says that the second caller sent it."""
-        self._sent.append((http_method, headers, body, creates, other))
+        of, ``other`` says that the second caller sent it, ``peer`` that the second replica got it."""
+        self._sent.append((http_method, headers, body, creates, other, peer))
 
     def remark(self, text: str) -> None:
         """Something else happened than a request."""
-        self._sent.append(("", (), text.encode(), "", False))
+        self._sent.append(("", (), text.encode(), "", False, False))
 
     def created(self, name: str, task_id: str) -> None:
         """The id of the task of that name."""
@@ -73,12 +77,18 @@ class Commands:
         skipped = max(0, len(self._sent) - _MOST)
         out = [f"# {skipped} requests before these are left out"] if skipped else []
         if self._program is not None:
-            lines = (self._line(body, creates) for _, _, body, creates, _ in self._sent[skipped:])
+            lines = (self._line(method, body, creates) for method, _, body, creates, *_ in self._sent[skipped:])
             return (stdio_preface(self._program), *out, *lines)
         return (*out, *(self._command(*item) for item in self._sent[skipped:]))
 
     def _command(
-        self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, creates: str, other: bool
+        self,
+        http_method: str,
+        headers: Sequence[tuple[bytes, bytes]],
+        body: bytes,
+        creates: str,
+        other: bool,
+        peer: bool,
     ) -> str:
         if not http_method:
             return f"# {body.decode()}"
@@ -87,7 +97,7 @@ class Commands:
         parts = [r"curl -sS -w ' HTTP %{http_code}\n'"]
         if http_method != "POST" or not body:
             parts.append(f"-X {shlex.quote(http_method)}")
-        parts.append(shlex.quote(self._url))
+        parts.append(shlex.quote(self._peer_url if peer else self._url))
         names = {name.lower() for name, _ in headers}
         parts += [f"-H {self._filled(_text(name) + ': ' + _text(value))}" for name, value in headers]
         # What curl adds by itself and the probe left out.
@@ -109,7 +119,9 @@ class Commands:
         variable = creates.upper()
         return f'{variable}=$({command}{_TAKE_ID}); echo "${variable}"'
 
-    def _line(self, body: bytes, creates: str) -> str:
+    def _line(self, method: str, body: bytes, creates: str) -> str:
+        if not method:
+            return f"# {body.decode()}"
         if len(body) > _LONGEST:
             return f"# a line of {len(body)} bytes"
         text = body.decode("utf-8", "backslashreplace")

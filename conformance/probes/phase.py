@@ -49,7 +49,8 @@ def available(source: ServerSource) -> frozenset[str]:
     callers = {"second-caller"} if source.spec.has_other else set()
     restarts = {"restart"} if source.spec.restart_command is not None else set()
     stdio = {"stdio"} if source.opened.client.stdio is not None else set()
-    return frozenset({source.opened.profile.name, *listens, *callers, *restarts, *stdio})
+    replicas = {"peer"} if source.spec.peer_url else set()
+    return frozenset({source.opened.profile.name, *listens, *callers, *restarts, *replicas, *stdio})
 
 
 def applicable(source: ServerSource) -> Iterable[Probe]:

@@ -20,7 +20,7 @@ from mcptasks.conformance.wire.stdio_channel import StdioChannel
 from mcptasks.conformance.wire.stdio_transport import StdioTransport
 from mcptasks.strategies.json_values import JSON, text_of
 
-__all__ = ["RawAnswer", "RawSender"]
+__all__ = ["SILENT", "RawAnswer", "RawSender"]
 
 _LIMIT: Final = 4 * 1024 * 1024
 """Bytes of an answer that are read; no probe asks for more."""
@@ -30,6 +30,10 @@ _LIMIT: Final = 4 * 1024 * 1024
 def _verification() -> ssl.SSLContext:
     """Made once: reading the certificates takes longer than most probes."""
     return httpx.create_ssl_context()
+
+
+SILENT: Final = "gave no answer in time"
+"""Of an answer of which nothing came by the deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +188,7 @@ class RawSender:
                 finally:
                     await response.aclose()
         except TimeoutError:
-            problem = "gave no answer in time" if not reading.status else "did not finish its answer in time"
+            problem = SILENT if not reading.status else "did not finish its answer in time"
         except WireProblem as error:
             if error.kind == "unreachable":
                 raise

@@ -11,9 +11,9 @@ from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.wire_profiles import Control, Step, step_of
 from mcptasks.conformance.engine.wire_server import OpenServer, ServerSource
 from mcptasks.conformance.probes.commands import Commands
-from mcptasks.conformance.probes.raw import RawAnswer, RawSender
+from mcptasks.conformance.probes.raw import SILENT, RawAnswer, RawSender
 from mcptasks.conformance.wire import header_values, names
-from mcptasks.conformance.wire.client import Reply
+from mcptasks.conformance.wire.client import Reply, asked
 from mcptasks.conformance.wire.envelopes import code_smells, notification_smells
 from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.pacing import retry_after
@@ -39,6 +39,8 @@ _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended b
 _RESERVED: Final = "tasks.method.reserved-prefixes"
 _ATTEMPTS: Final = 5
 _LONGEST_WAIT: Final = 20.0
+_IN_VAIN: Final = 3
+"""Waits in vain after which a probe no longer waits long for the same."""
 
 
 class ProbeOver(Exception):
@@ -109,8 +111,11 @@ class ProbeSession:
             [(line.name.encode(), line.resolved().encode()) for line in lines]
             for lines in (spec.sent_headers, spec.other_sent_headers)
         )
-        self._commands = Commands(source.url, spec.sent_headers, spec.other_sent_headers, spec.command)
+        self._commands = Commands(
+            source.url, spec.sent_headers, spec.other_sent_headers, spec.peer_url, command=spec.command
+        )
         self._sender = RawSender(source.url, self.client.limits.answer_s, self.client.stdio)
+        self._peer = RawSender(spec.peer_url, self.client.limits.answer_s) if spec.peer_url else None
 
     @property
     def over_stdio(self) -> bool:
@@ -179,6 +184,7 @@ class ProbeSession:
         seconds: float | None = None,
         own_headers: bool = True,
         other: bool = False,
+        peer: bool = False,
         creates: str = "",
     ) -> RawAnswer:
         """Send an HTTP request exactly so.
@@ -194,6 +200,7 @@ class ProbeSession:
             seconds: that the answer may take.
             own_headers: send the user's headers, which may hold credentials.
             other: send those of the second caller instead.
+            peer: send it to the second replica.
             creates: the name of the task that the answer tells of, for the commands of a breach.
 
         Raises:
@@ -214,16 +221,23 @@ class ProbeSession:
         lines = [
             (name.encode(), value if isinstance(value, bytes) else value.encode("latin-1")) for name, value in pairs
         ]
-        self._commands.add(http_method, lines, data, creates=creates, other=other)
+        self._commands.add(http_method, lines, data, creates=creates, other=other, peer=peer)
         whole = [
             *lines,
             (b"Accept-Encoding", b"identity"),
             *((self._other if other else self._own) if own_headers else ()),
         ]
-        answer = await self._paced(http_method, whole, data, fresh, until, seconds)
+        sender = self._peer if peer and self._peer is not None else self._sender
+        method = body.get("method") if isinstance(body, Mapping) else None
+        if isinstance(method, str):
+            given = body.get("params") if isinstance(body, Mapping) else None
+            asking: Mapping[str, JSON] = given if isinstance(given, Mapping) else {}
+            self._answered(method, asking)
+        answer = await self._paced(sender, http_method, whole, data, fresh, until, seconds)
+        if isinstance(method, str) and answer.problem == SILENT and until is None and seconds is None:
+            await self._silent(method, asking)
         if answer.error is not None and all(answer.code != error["code"] for error in self._errors):
             self._errors.append(answer.error)
-        method = body.get("method") if isinstance(body, Mapping) else None
         if answer.kind == "text/event-stream" and method != "subscriptions/listen":
             told = [item.get("method") for item in answer.messages if isinstance(item, dict)]
             self._streamed.append([name for name in told if isinstance(name, str)])
@@ -232,6 +246,28 @@ class ProbeSession:
         elif isinstance(method, str) and answer.error is not None:
             self.exercised[f"refused:{method}"] += 1
         return answer
+
+    def _answered(self, method: str, params: Mapping[str, JSON]) -> None:
+        """Go on only if such requests are answered at all.
+
+        Raises:
+            ProbeSkipped: they are not, as several have shown.
+        """
+        if self.client.hangs(method, params):
+            raise ProbeSkipped(f"the server no longer answers {asked(method, params)}")
+
+    async def _silent(self, method: str, params: Mapping[str, JSON]) -> None:
+        """Find out whether a request had no answer for what is odd about it, or because no such request has.
+
+        Raises:
+            ProbeSkipped: a correct one has none either: that is not what the probe is about.
+        """
+        plain: dict[str, JSON] = {"taskId": "mcptasks-no-such-task"} if method.startswith("tasks/") else {}
+        if method == "tools/call":
+            plain = {"name": params.get("name", ""), "arguments": {}}
+        if method == "tasks/update":
+            plain["inputResponses"] = {}
+        await self.request(method, plain)
 
     def record(self, http_method: str, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
         """Note a request that is sent past :meth:`raw`, for the commands of a breach; the user's headers aside."""
@@ -243,6 +279,7 @@ class ProbeSession:
 
     async def _paced(
         self,
+        sender: RawSender,
         http_method: str,
         headers: Sequence[tuple[bytes, bytes]],
         data: bytes,
@@ -254,7 +291,7 @@ class ProbeSession:
         for _ in range(_ATTEMPTS):
             self.client.spend()
             await pacer.turn()
-            answer = await self._sender.send(http_method, headers, data, fresh=fresh, until=until, seconds=seconds)
+            answer = await sender.send(http_method, headers, data, fresh=fresh, until=until, seconds=seconds)
             if answer.status != 429 and not (answer.status == 503 and "retry-after" in answer.headers):
                 pacer.answered()
                 return answer
@@ -278,15 +315,16 @@ class ProbeSession:
         client: str = CLIENT,
         fresh: bool = False,
         other: bool = False,
+        peer: bool = False,
     ) -> RawAnswer:
         """Send a whole and correct request, except for what is declared or named here; see :meth:`message`.
 
-        With ``other`` it is sent as the second caller.
+        With ``other`` it is sent as the second caller, with ``peer`` to the second replica.
         """
         message = self.message(
             method, params, request_id=request_id, capabilities=capabilities, meta=meta, client=client
         )
-        return await self.raw(message, fresh=fresh, other=other)
+        return await self.raw(message, fresh=fresh, other=other, peer=peer)
 
     async def request(
         self, method: str, params: Mapping[str, JSON], *, creates: str = "", beyond: bool = False
@@ -296,6 +334,7 @@ class ProbeSession:
         Raises:
             ProbeSkipped: the answer cannot be read.
         """
+        self._answered(method, params)
         message = self.message(method, params, request_id=next(self._ids))
         lines = [(name.encode(), value.encode("latin-1")) for name, value in self.headers_of(message).items()]
         self._commands.add("POST", lines, encode(message), creates=creates)
@@ -304,6 +343,8 @@ class ProbeSession:
         except WireProblem as problem:
             if problem.kind == "unreachable":
                 raise
+            if problem.kind == "silent":
+                raise ProbeSkipped(f"the server gives no answer to {asked(method, params)}") from problem
             raise ProbeSkipped(f"the server {problem.text}") from problem
         self.exercised[f"{'refused' if reply.error is not None else 'answered'}:{method}"] += 1
         if self.over_stdio:
@@ -385,14 +426,18 @@ class ProbeSession:
             await self.step(task, {"action": "complete", "result": dict(_ENDING)})
         else:
             await self.request("tasks/cancel", {"taskId": task.id})
-        for pause in (0.0, 0.05, 0.2, 0.5, 1.0, 2.0):
-            if pause:
-                await self.client.pacer.sleep(pause)
+        for pause in self.pauses("end", (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)):
+            await self.client.pacer.sleep(pause)
             shown = await self.get(task)
             if shown.get("status") in names.TERMINAL_STATUSES:
                 task.ended = True
                 return shown
+        self.source.opened.missed["end"] += 1
         raise ProbeSkipped("a task did not end in time")
+
+    def pauses(self, awaited: str, usual: Sequence[float]) -> Sequence[float]:
+        """How long to wait before each look for something; not for long where it has failed to come often enough."""
+        return usual if self.source.opened.missed[awaited] < _IN_VAIN else usual[:2]
 
     async def close(self) -> None:
         """End what the probe has opened, and close its connections."""
@@ -402,6 +447,8 @@ class ProbeSession:
                 await self._end_silently(task)
         self.client.reserve = 0
         await self._sender.close()
+        if self._peer is not None:
+            await self._peer.close()
 
     async def _end_silently(self, task: ProbeTask) -> None:
         params: dict[str, JSON] = {"taskId": task.id}
@@ -409,6 +456,10 @@ class ProbeSession:
         if isinstance(self.profile, Control):
             method = "tools/call"
             params = self.profile.stepping(task.id, {"action": "complete", "result": dict(_ENDING)})
+        if self.client.hangs(method, params):
+            method, params = "tasks/cancel", {"taskId": task.id}
+        if self.client.hangs(method, params):
+            return
         try:
             await self.client.request(method, params, beyond=True)
         except WireProblem:

@@ -38,13 +38,13 @@ async def asking_task(session: ProbeSession) -> tuple[ProbeTask, dict[str, Any]]
     if isinstance(session.profile, Control):
         request = translate.request_of(Payload(_ASKED["probe"]), "probe", 0).fresh()
         await session.step(task, {"action": "request_input", "requests": {"probe": request}})
-    for pause in (0.0, 0.02, 0.05, 0.2, 0.5, 1.0):
-        if pause:
-            await session.client.pacer.sleep(pause)
+    for pause in session.pauses("ask", (0.0, 0.02, 0.05, 0.2, 0.5, 1.0)):
+        await session.client.pacer.sleep(pause)
         shown = await session.get(task)
         asked = shown.get("inputRequests")
         if shown.get("status") == "input_required" and isinstance(asked, dict) and asked:
             return task, shown
+    session.source.opened.missed["ask"] += 1
     raise ProbeSkipped("no task came to wait for input in time")
 
 

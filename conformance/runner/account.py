@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from mcptasks.conformance.baseline import Baseline
 from mcptasks.conformance.catalogue import Need, Requirement, load_catalogue
@@ -52,11 +52,13 @@ class RunOptions:
     """Resident bytes above which a target's process is killed."""
 
 
-def selected(options: RunOptions, kind: Literal["store", "bridge", "server"] = "store") -> tuple[Requirement, ...]:
+def selected(
+    options: RunOptions, kind: Literal["store", "bridge", "server"] = "store", revision: str = "2026-07-28"
+) -> tuple[Requirement, ...]:
     """The requirements on a target of that kind that ``options`` ask for, in the catalogue's order."""
     catalogue = load_catalogue()
     wanted = {item.id for item in catalogue.select(options.select, level=options.level)}
-    return tuple(item for item in catalogue.for_target(kind, "2026-07-28") if item.id in wanted)
+    return tuple(item for item in catalogue.for_target(kind, revision) if item.id in wanted)
 
 
 class Account:
@@ -73,7 +75,11 @@ class Account:
         self._options = options
         self._emit = emit
         self._catalogue = load_catalogue()
-        self._requirements = selected(options, info.kind)
+        self._late = info.kind == "server" or info.revision == "auto"
+        """Whether the target tells who it is before it is announced."""
+        if info.revision == "auto":
+            info = self._info = replace(info, revision="2026-07-28")
+        self._requirements = selected(options, info.kind, info.revision)
         self._started = time.monotonic()
         self.learned = Learned()
         self.before = Learned()
@@ -99,8 +105,8 @@ class Account:
         return time.monotonic() - self._started
 
     def begin(self) -> None:
-        """Tell that the target is about to be driven; of a server, once it has introduced itself."""
-        if self._info.kind != "server":
+        """Tell that the target is about to be driven; one that is to be asked who it is, once it has said so."""
+        if not self._late:
             self._announce()
 
     def _announce(self) -> None:
@@ -118,7 +124,10 @@ class Account:
             self.learned.opened = True
             told = message.get("offered")
             self.learned.offered = offered(self.features) if told is None else frozenset(told)
-            self._info = replace(self._info, options={**self._info.options, **message.get("options", {})})
+            revision = message.get("revision", self._info.revision)
+            options = {**self._info.options, **message.get("options", {})}
+            self._info = replace(self._info, revision=revision, options=options)
+            self._requirements = selected(self._options, self._info.kind, revision)
             self._announce()
         elif kind in ("progress", "summary"):
             self._count(message)
@@ -153,7 +162,8 @@ class Account:
         learned.repeated = before.repeated + Counter(message["repeated"])
         learned.operations = message["operations"]
         learned.examples = before.examples + message["examples"]
-        learned.exercised["store.misc.call-ends"] = learned.operations
+        prefix = "store25" if self._info.revision == "2025-11-25" else "store"
+        learned.exercised[f"{prefix}.misc.call-ends"] = learned.operations
 
     def _progress(self, driver: str) -> None:
         learned = self.learned
@@ -258,4 +268,7 @@ def offered(features: Features) -> frozenset[Need]:
         needs.update(("events", "input"))
     if features.asynchronous:
         needs.add("abort")
+    for need, offers in (("events", features.statuses), ("wait", features.wait), ("pages", features.pages)):
+        if offers:
+            needs.add(cast("Need", need))
     return frozenset(needs)

@@ -28,6 +28,7 @@ from mcptasks.strategies.operations import (
     sequence_from_json,
     sequence_to_json,
 )
+from mcptasks.strategies.operations_2025 import CreateTask, OnStatus
 
 __all__ = ["Death", "UnderWay", "solve", "under_way"]
 
@@ -54,7 +55,7 @@ class Death:
     @property
     def operation(self) -> str:
         """The name of the operation that does it."""
-        if self.ended.at_end and any(isinstance(operation, Subscribe) for operation in self.operations):
+        if self.ended.at_end and any(isinstance(operation, (Subscribe, OnStatus)) for operation in self.operations):
             return "unsubscribe"  # all that is called once the operations are over
         names = named(self.operations[-1]) - {"abort"} if self.operations else set()
         return next(iter(names), "create")
@@ -80,7 +81,8 @@ def under_way(position: Position, plan: Plan, left_out: Set[str] = frozenset()) 
         return None
     phase = plan.phases[position.phase]
     if phase.kind == "ids":
-        return UnderWay([Create("t1")], StoreOptions())
+        later = plan.features.revision == "2025-11-25"
+        return UnderWay([CreateTask("t1") if later else Create("t1")], StoreOptions())
     if phase.kind == "random":
         operations = [item for item in plan.random_sequence(position.sequence) if not left_out & named(item)]
         return UnderWay(_cut(operations, position.in_sequence), plan.options(position.sequence // BATCH))
@@ -127,7 +129,7 @@ def _dies(
                 continue
             if message["kind"] == "replayed":
                 found = message.get("breach")
-                if isinstance(found, dict) and found.get("requirement") == "store.misc.call-ends":
+                if isinstance(found, dict) and str(found.get("requirement")).endswith(".misc.call-ends"):
                     return Ended("hangs", str(found.get("actual")))
                 return None
             if message["kind"] == "failed":

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from mcptasks.conformance.adapters import Adapter
 from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.engine.beat import Beat
-from mcptasks.conformance.engine.campaign import Campaign
+from mcptasks.conformance.engine.campaign_2025 import campaign_for
 from mcptasks.conformance.errors import TargetUnusableError
 from mcptasks.conformance.events import Event, Outcome, RunFinished, RunStarted, TargetInfo
 from mcptasks.conformance.outcomes import Condition, exit_code
@@ -78,6 +78,8 @@ def _run(
         offer: Offer | None = None
         condition: Condition | None = None
         try:
+            loop.run_until_complete(source.settle_revision())
+            info = replace(info, revision=source.revision)
             offer = loop.run_until_complete(probe(source, adapter))
         except TargetUnusableError as error:
             condition = Condition("unusable", str(error))
@@ -94,7 +96,7 @@ def _run(
         account.begin()
         account.condition = condition
         if offer is not None:
-            account.take({"kind": "probe", **asdict(offer)})
+            account.take({"kind": "probe", **asdict(offer), "revision": source.revision})
             _campaign(source, offer, options, account, loop, asked)
         interrupted = asked.is_set()
         if interrupted:
@@ -124,7 +126,7 @@ def _campaign(
     with tempfile.TemporaryDirectory(prefix="mcptasks-run-") as folder, storage_apart():
         beat = Beat(Path(folder) / "beat", create=True)
         try:
-            Campaign(source, settings, take, beat, offer.features).run(loop)
+            campaign_for(source, settings, take, beat, offer.features).run(loop)
         except _Enough:
             pass
         finally:

@@ -21,6 +21,10 @@ class StoreSpec:
     """``module:attr`` or ``path/file.py:attr``."""
     arguments: dict[str, JSON] = field(default_factory=dict)
     adapter: str | None = None
+    revision: str = "auto"
+    """Of the store protocol; ``auto`` tells it by the methods."""
+    guard: Literal["store", "server"] = "store"
+    """2025-11-25: who keeps a task that has ended as it is."""
     kind: Literal["store"] = "store"
 
     @property
@@ -35,6 +39,8 @@ class StoreSpec:
             out["store_args"] = dict(self.arguments)
         if self.adapter is not None:
             out["adapter"] = self.adapter
+        if self.guard != "store":
+            out["guard"] = self.guard
         return out
 
 

@@ -40,6 +40,7 @@ def read_options(
     memory_limit: int = DEFAULT_MEMORY,
     named: Callable[[str], str] = str,
     kind: Literal["store", "server"] = "store",
+    revisions: Sequence[str] = ("2026-07-28",),
 ) -> RunOptions:
     """The options of a run.
 
@@ -56,6 +57,7 @@ def read_options(
         memory_limit: resident bytes above which a target's process is killed.
         named: gives the name of an option as the user knows it, for messages.
         kind: what is checked, since that decides which requirements there are.
+        revisions: those that the target may be of.
 
     Raises:
         UsageError: one of them is wrong, or together they select nothing.
@@ -66,12 +68,12 @@ def read_options(
         settings=Settings(
             seed=seed, budget=_budget(budget, named), timeout=float(timeout), settle=float(settle), fail_fast=fail_fast
         ),
-        select=_globs(select, named, kind),
+        select=_globs(select, named, kind, revisions),
         level=_level(level, named),
         judgement=judgement,
         memory_limit=memory_limit,
     )
-    if not selected(options, kind):
+    if not any(selected(options, kind, revision) for revision in revisions):
         raise UsageError(f"nothing to check: no requirement on a {kind} that is selected has level {level} or above")
     if baseline is None:
         return options
@@ -105,17 +107,19 @@ def _level(level: str, named: Callable[[str], str]) -> str:
     return level.lower()
 
 
-def _globs(select: Sequence[str], named: Callable[[str], str], kind: Literal["store", "server"]) -> tuple[str, ...]:
+def _globs(
+    select: Sequence[str], named: Callable[[str], str], kind: Literal["store", "server"], revisions: Sequence[str]
+) -> tuple[str, ...]:
     if not select:
         return ("*",)
     for glob in select:
-        if not selected(RunOptions(select=(glob,)), kind):
-            raise UsageError(f"{named('select')}: no requirement on a store matches {glob!r}{_hint(glob)}")
+        if not any(selected(RunOptions(select=(glob,)), kind, revision) for revision in revisions):
+            raise UsageError(f"{named('select')}: no requirement on a store matches {glob!r}{_hint(glob, revisions)}")
     return tuple(select)
 
 
-def _hint(glob: str) -> str:
-    known = [item.id for item in selected(RunOptions())]
+def _hint(glob: str, revisions: Sequence[str]) -> str:
+    known = [item.id for revision in revisions for item in selected(RunOptions(), revision=revision)]
     # A prefix is what people write first: 'store.cancel' for 'store.cancel.*'.
     if any(name.startswith(f"{glob}.") for name in known):
         return f"; did you mean '{glob}.*'?"

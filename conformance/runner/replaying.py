@@ -11,8 +11,11 @@ from typing import Any, Final
 from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.budget import Budget
-from mcptasks.conformance.engine.campaign import Campaign, Settings, replay_once
-from mcptasks.conformance.engine.plan import Features, Plan, named
+from mcptasks.conformance.engine.campaign import Settings, replay_once
+from mcptasks.conformance.engine.campaign_2025 import campaign_for
+from mcptasks.conformance.engine.expand import is_2025
+from mcptasks.conformance.engine.plan import Features, named
+from mcptasks.conformance.engine.plan_2025 import plan_for
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.errors import InconclusiveError, SuiteError, TargetUnusableError, UsageError
 from mcptasks.conformance.events import Finding
@@ -31,7 +34,7 @@ __all__ = ["replay_here", "replay_in_child"]
 Message = Mapping[str, Any]
 Once = Callable[[frozenset[str]], Message | None]
 
-_BY_SAMPLE: Final = "store.create.id-unguessable"
+_BY_SAMPLE: Final = ("store.create.id-unguessable", "store25.create.id-unguessable", "tasks.sec.entropy")
 """Judged over many ids: no sequence shows it, so the sample is drawn again."""
 _SAMPLE_CALLS: Final = 1000
 _DEVIATIONS: Final = 20
@@ -59,7 +62,7 @@ def replay_in_child(
         UsageError: the store cannot be imported, or is none.
         TargetUnusableError: it cannot be opened.
     """
-    if requirement == _BY_SAMPLE:
+    if requirement in _BY_SAMPLE:
         message = _in_child(Job("campaign", spec, _sample(settings)), memory_limit, operations)
         return [_finding(message, operations, options)] if message is not None else []
 
@@ -88,7 +91,7 @@ def _in_child(job: Job, memory_limit: int, operations: Sequence[Operation]) -> M
             if kind == "replayed":
                 breach: Message | None = message.get("breach")
                 return breach
-            if kind == "finding" and message.get("requirement") == _BY_SAMPLE:
+            if kind == "finding" and message.get("requirement") in _BY_SAMPLE:
                 return message
             if kind == "done":
                 return None
@@ -112,19 +115,21 @@ def _refuse(message: Message) -> None:
 
 def _died(ended: Ended | None, child: Child, operations: Sequence[Operation]) -> Message:
     words = ended.words if ended is not None else "the process ended"
-    running = under_way(child.position, Plan(0, Features()))
+    later = is_2025(operations)
+    requirement = "store25.misc.call-ends" if later else "store.misc.call-ends"
+    running = under_way(child.position, plan_for(0, Features(revision="2025-11-25" if later else "2026-07-28")))
     if child.position.calls == 0 or running is None:
         raise TargetUnusableError(f"opening the store: {words}")
     name = next(iter(named(running.operations[-1]) - {"abort"}), "create") if running.operations else "create"
     return {
-        "requirement": "store.misc.call-ends",
+        "requirement": requirement,
         "operation": name,
         "state": "any",
         "aspect": "life",
         "message": f"{name}: {words}",
         "expected": f"{name} returns or raises",
         "actual": words,
-        "fingerprint": f"store.misc.call-ends/{name}/any/life",
+        "fingerprint": f"{requirement}/{name}/any/life",
         "index": min(len(running.operations), len(operations)) - 1,
         "soft": False,
     }
@@ -139,7 +144,7 @@ def replay_here(
     settings: Settings = Settings(),  # noqa: B008  # frozen
 ) -> list[Finding]:
     """Like :func:`replay_in_child`, in this process: a target that ends it, or blocks, does so to the caller."""
-    if requirement == _BY_SAMPLE:
+    if requirement in _BY_SAMPLE:
         return apart_from_running_loop(lambda: _sample_here(source, operations, options, settings))
 
     def once(known: frozenset[str]) -> Message | None:
@@ -178,7 +183,8 @@ async def _once_here(
 
 
 def _sample(settings: Settings) -> Settings:
-    return replace(settings, budget=Budget(calls=_SAMPLE_CALLS), hypothesis=False)
+    # As if the probes of a server had been run: the sample is what comes first behind them.
+    return replace(settings, budget=Budget(calls=_SAMPLE_CALLS), hypothesis=False, resume=(0, 1))
 
 
 def _sample_here(
@@ -188,10 +194,11 @@ def _sample_here(
     with tempfile.TemporaryDirectory(prefix="mcptasks-run-") as folder, own_loop() as loop:
         beat = Beat(Path(folder) / "beat", create=True)
         try:
-            Campaign(source, _sample(settings), messages.append, beat, Features()).run(loop)
+            features = Features(revision=source.revision)
+            campaign_for(source, _sample(settings), messages.append, beat, features).run(loop)
         finally:
             beat.close()
-    found = [item for item in messages if item["kind"] == "finding" and item["requirement"] == _BY_SAMPLE]
+    found = [item for item in messages if item["kind"] == "finding" and item["requirement"] in _BY_SAMPLE]
     return [_finding(item, operations, options) for item in found]
 
 

@@ -28,7 +28,7 @@ _REASONS = {
     "clock": "a server's clock cannot be driven from outside",
     "ttl": "a server's ttl cannot be chosen from outside",
     "restart": "no way to restart the server was given (--restart-command)",
-    "peer": "replicas are not checked by this version",
+    "peer": "no second replica was given (--peer-url)",
     "second-caller": "no second caller was given (--other-header)",
     "stdio": "a server over HTTP (--command names one over stdio)",
     "dual-era": "this version speaks one revision with a server",
@@ -123,6 +123,7 @@ class ServerWork:
         reasons = dict(_REASONS) if no_listening is None else {**_REASONS, "listen": no_listening}
         offered += ["second-caller"] if self._spec.has_other else []
         offered += ["stdio"] if self._spec.command is not None else []
+        offered += ["peer"] if self._spec.peer_url else []
         offered += ["restart"] if self._spec.restart_command is not None else []
         options: dict[str, JSON] = {"profile": profile.name}
         self._emit(

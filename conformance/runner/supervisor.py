@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from mcptasks.conformance.engine.beat import Stage
 from mcptasks.conformance.engine.campaign import Settings
-from mcptasks.conformance.engine.plan import Plan
+from mcptasks.conformance.engine.expand import is_2025
+from mcptasks.conformance.engine.plan import same_call
+from mcptasks.conformance.engine.plan_2025 import plan_for
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.events import Event, Outcome, TargetInfo
 from mcptasks.conformance.outcomes import Condition
@@ -18,7 +20,7 @@ from mcptasks.conformance.runner.account import Account, RunOptions
 from mcptasks.conformance.runner.child import Child
 from mcptasks.conformance.runner.deaths import Death, solve, under_way
 from mcptasks.conformance.runner.fault_log import write_fault_log
-from mcptasks.conformance.runner.job import Job, Spec
+from mcptasks.conformance.runner.job import Job, Spec, StoreSpec
 from mcptasks.strategies.operations import sequence_to_json
 
 __all__ = ["RunOptions", "Supervisor"]
@@ -27,6 +29,11 @@ _DEATHS: Final = 4
 """Deaths after which a target is left alone."""
 _FIRST: Final = "opening the store and creating a first task"
 _WORDS: Final = {Stage.IMPORTING: "importing it"}
+
+
+def _revision(spec: Spec) -> str:
+    """The revision that is checked, or ``auto``: then the target's process tells it."""
+    return spec.revision if isinstance(spec, StoreSpec) else "2026-07-28"
 
 
 class Supervisor:
@@ -51,7 +58,7 @@ class Supervisor:
         self._options = options
         self._stop = stop
         self.name = name or spec.name
-        self._account = Account(TargetInfo(spec.kind, self.name, "2026-07-28", spec.options()), options, emit)
+        self._account = Account(TargetInfo(spec.kind, self.name, _revision(spec), spec.options()), options, emit)
         self._avoid: set[str] = set()
 
     def run(self) -> Outcome:
@@ -150,7 +157,7 @@ class Supervisor:
         if position.stage == Stage.OPENING:
             account.condition = Condition("unusable", f"opening a further store: {ended.words}")
             return None
-        plan = Plan(job.settings.seed, account.features, job.settings.avoid)
+        plan = plan_for(job.settings.seed, account.features, job.settings.avoid)
         running = under_way(position, plan, self._avoid)
         death: Death | None = None
         if running is not None and position.stage == Stage.RUNNING:
@@ -163,14 +170,18 @@ class Supervisor:
             self._avoid.add("close")
             self._account.note("warning", f"closing a store: {ended.words}; the rest of the run closes none")
         elif death is not None:
-            if death.operation == "create" and not account.findings and not account.learned.operations:
+            if death.operation in ("create", "create_task") and not account.findings and not account.learned.operations:
                 account.condition = Condition("unusable", f"creating a first task: {death.ended.words}")
                 return None
             self._report_death(death)
-            if death.operation in ("create", "get"):
+            if death.operation in ("create", "get", "create_task", "get_task"):
                 self._account.note("warning", f"the run stops here: {death.operation}: {death.ended.words}")
                 return None
-            self._avoid |= {death.operation, "subscribe"} if death.operation == "unsubscribe" else {death.operation}
+            self._avoid |= (
+                {death.operation, "subscribe", "on_status"}
+                if death.operation == "unsubscribe"
+                else same_call(death.operation)
+            )
             self._account.note("warning", f"the rest of the run goes without {death.operation}: {death.ended.words}")
             resume = (position.phase, 0)
         elif account.suspect is not None and position.investigating:
@@ -206,14 +217,15 @@ class Supervisor:
 
     def _report_death(self, death: Death) -> None:
         name = death.operation
+        requirement = "store25.misc.call-ends" if is_2025(death.operations) else "store.misc.call-ends"
         self._account.found(
             {
-                "requirement": "store.misc.call-ends",
+                "requirement": requirement,
                 "message": f"{name}: {death.ended.words}",
                 "operations": sequence_to_json(death.operations),
                 "expected": f"{name} returns or raises",
                 "actual": death.ended.words,
-                "fingerprint": f"store.misc.call-ends/{name}/any/life",
+                "fingerprint": f"{requirement}/{name}/any/life",
                 "operation": name,
                 "state": "any",
                 "aspect": "life",

@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from mcptasks.conformance.engine.beat import Beat, Stage
 from mcptasks.conformance.engine.campaign import Campaign, replay_once
+from mcptasks.conformance.engine.campaign_2025 import campaign_for
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.runner.job import Job, StoreSpec
@@ -96,10 +97,12 @@ def _end_with_parent() -> None:
 async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
     assert isinstance(job.spec, StoreSpec)
     beat.stage(Stage.IMPORTING)
-    source, adapter = load_source(job.spec.store, job.spec.arguments, job.spec.adapter)
+    source, adapter = load_source(job.spec.store, job.spec.arguments, job.spec.adapter, job.spec.revision)
+    source.guarded = job.spec.guard == "store"
     source.stage = beat.stage
     source.patience = job.settings.timeout
     source.closes = "close" not in job.settings.avoid
+    await source.settle_revision()
     if job.mode == "replay":
         settings = job.settings
         watchdog = Watchdog(beat.words, settings.timeout)
@@ -120,11 +123,12 @@ async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
             "features": asdict(offer.features),
             "reasons": dict(offer.reasons),
             "not_applicable": dict(offer.not_applicable),
+            "revision": source.revision,
         }
     )
     if job.mode == "probe":
         return None
-    return Campaign(source, job.settings, pipe, beat, offer.features)
+    return campaign_for(source, job.settings, pipe, beat, offer.features)
 
 
 def _serve_job(job: Job, pipe: _Pipe, beat: Beat, loop: asyncio.AbstractEventLoop) -> None:

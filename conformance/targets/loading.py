@@ -5,18 +5,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from mcptasks.conformance.adapters import Adapter, AdapterError, find_adapter
 from mcptasks.conformance.engine.beat import Stage
 from mcptasks.conformance.engine.interpreter import Interpreter
+from mcptasks.conformance.engine.interpreter_2025 import Automaton25, Interpreter25
 from mcptasks.conformance.engine.plan import Features
 from mcptasks.conformance.errors import UsageError
 from mcptasks.conformance.model.automaton import Automaton
 from mcptasks.conformance.targets.importing import load_attribute
+from mcptasks.conformance.targets.protocols import STORE_2025, STORE_2026
 from mcptasks.conformance.targets.store import REQUIRED_METHODS, StoreOptions, StoreSource
 from mcptasks.strategies.json_values import JSON
 from mcptasks.strategies.operations import Create
+from mcptasks.strategies.operations_2025 import CreateTask
 
 __all__ = ["Offer", "load_source", "probe"]
 
@@ -33,9 +36,12 @@ class Offer:
 
 
 def load_source(
-    store: str, arguments: Mapping[str, JSON] | None = None, adapter: str | None = None
+    store: str,
+    arguments: Mapping[str, JSON] | None = None,
+    adapter: str | None = None,
+    revision: str = STORE_2026.revision,
 ) -> tuple[StoreSource, Adapter | None]:
-    """The source of stores that ``--store``, ``--store-arg`` and ``--adapter`` name.
+    """The source of stores that ``--store``, ``--store-arg``, ``--adapter`` and ``--revision`` name.
 
     Raises:
         UsageError: something of it cannot be found or does not fit.
@@ -50,7 +56,10 @@ def load_source(
             raise UsageError(str(error)) from error
         found = chosen.factory(found)
         exempt = chosen.missing_methods
-    return StoreSource(found, store, dict(arguments or {}), exempt), chosen
+        if revision not in ("auto", chosen.revision):
+            raise UsageError(f"--adapter {adapter}: it makes stores of revision {chosen.revision}, not {revision}")
+        revision = chosen.revision
+    return StoreSource(found, store, dict(arguments or {}), exempt, revision=revision), chosen
 
 
 def source_of(factory: Callable[..., Any] | object, name: str) -> StoreSource:
@@ -65,6 +74,8 @@ async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
         UsageError: it is no store.
         TargetUnusableError: it cannot be opened, or cannot create a task.
     """
+    if source.protocol is STORE_2025:
+        return await _probe_2025(source, adapter)
     accepts = source.accepts
     reasons: dict[str, str] = {}
     features = Features(
@@ -115,3 +126,53 @@ async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
         reasons,
         dict(adapter.not_applicable) if adapter is not None else {},
     )
+
+
+_LEFT_TO_THE_SERVER: Final = {
+    f"store25.{area}.terminal": "the server above the store keeps ended tasks as they are (--guard server)"
+    for area in ("result", "status")
+}
+
+
+async def _probe_2025(source: StoreSource, adapter: Adapter | None) -> Offer:
+    """The same for a store of revision 2025-11-25."""
+    accepts = source.accepts
+    reasons: dict[str, str] = {}
+    clock = "clock" in accepts
+    if source.is_instance:
+        reasons["clock"] = reasons["pages"] = "an instance was given, not a factory that takes keywords"
+    for need, keyword in (("clock", "clock"), ("pages", "page_size"), ("second-instance", "location")):
+        if keyword not in accepts:
+            reasons.setdefault(need, f"the factory has no parameter '{keyword}'")
+    store = await source.open(StoreOptions(clock=clock))
+    waits = getattr(store, "wait_for_task_result", None)
+    hears = getattr(store, "on_status_change", None)
+    try:
+        source.stage(Stage.OPENING)  # nothing is known of this store yet: its first call has as much time
+        interpreter = Interpreter25(store, Automaton25())
+        await interpreter.run([CreateTask("t1", {"ttl": 60_000})])
+        if clock and interpreter.times.clock_ignored:
+            clock = False
+            reasons["clock"] = "the factory takes 'clock' and does not use it"
+    finally:
+        await store.close()
+    if waits is None:
+        reasons["wait"] = "the store has no wait_for_task_result"
+    elif not inspect.iscoroutinefunction(waits):
+        reasons["wait"] = "wait_for_task_result is no coroutine function: it would block the only caller"
+    if hears is None:
+        reasons["events"] = "the store has no on_status_change"
+    features = Features(
+        clock=clock,
+        ttl=True,
+        input_requests=False,
+        renewable=not source.is_instance,
+        asynchronous=False,
+        well_formed=adapter is not None and adapter.payloads != "any",
+        revision=STORE_2025.revision,
+        wait="wait" not in reasons,
+        statuses=hears is not None,
+        pages="page_size" in accepts,
+    )
+    not_applicable = dict(adapter.not_applicable) if adapter is not None else {}
+    return Offer(features, reasons, not_applicable if source.guarded else {**not_applicable, **_LEFT_TO_THE_SERVER})

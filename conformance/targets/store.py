@@ -1,8 +1,9 @@
-"""Task stores of revision 2026-07-28 as targets: how one is opened, checked for shape and closed."""
+"""Task stores as targets: how one is opened, checked for shape and closed."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import shutil
 import tempfile
@@ -15,26 +16,24 @@ from mcptasks.conformance.engine.beat import Stage
 from mcptasks.conformance.errors import TargetUnusableError, UsageError
 from mcptasks.conformance.targets.cancelling import absorbed
 from mcptasks.conformance.targets.clock import SuiteClock
+from mcptasks.conformance.targets.protocols import PROTOCOLS, STORE_2026, StoreProtocol, protocol_by_methods
 from mcptasks.conformance.targets.records import describe_error
 from mcptasks.strategies.json_values import JSON
 
-__all__ = ["OPTIONAL_METHODS", "REQUIRED_METHODS", "OpenStore", "StoreOptions", "StoreSource", "not_a_store"]
+__all__ = [
+    "OPTIONAL_METHODS",
+    "REQUIRED_METHODS",
+    "OpenStore",
+    "OpenStore25",
+    "StoreOptions",
+    "StoreSource",
+    "not_a_store",
+]
 
-REQUIRED_METHODS: Final[dict[str, int]] = {
-    "create_task": 0,
-    "get_task": 1,
-    "set_input_requests": 2,
-    "resolve_input_requests": 2,
-    "set_cancelled": 1,
-    "set_completed": 2,
-    "set_failed": 2,
-    "on_input_response": 1,
-}
-"""Methods of the protocol and how many arguments each takes."""
+REQUIRED_METHODS: Final = STORE_2026.required
+"""Methods of the 2026-07-28 protocol and how many arguments each takes."""
 
 OPTIONAL_METHODS: Final[dict[str, int]] = {"close": 0}
-
-FACTORY_KEYWORDS: Final = ("clock", "default_ttl_ms", "location")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,9 @@ class StoreOptions:
     ttl: bool = False
     """Pass ``default_ttl_ms``."""
     default_ttl_ms: int | None = None
+    """Its value; 2025-11-25 calls the keyword ``default_ttl``."""
+    page_size: int | None = None
+    """2025-11-25: how many tasks a page of a list is to have."""
 
     @property
     def words(self) -> str:
@@ -53,6 +55,8 @@ class StoreOptions:
         parts = []
         if self.ttl:
             parts.append(f"default_ttl_ms={self.default_ttl_ms}")
+        if self.page_size is not None:
+            parts.append(f"page_size={self.page_size}")
         if self.clock:
             parts.append("clock")
         return " and ".join(parts) or "no keywords"
@@ -64,6 +68,8 @@ class StoreOptions:
             out["clock"] = True
         if self.ttl:
             out["default_ttl_ms"] = self.default_ttl_ms
+        if self.page_size is not None:
+            out["page_size"] = self.page_size
         return out
 
     @classmethod
@@ -73,13 +79,16 @@ class StoreOptions:
         Raises:
             ValueError: an unknown member or one of the wrong type.
         """
-        unknown = set(value) - {"clock", "default_ttl_ms"}
+        unknown = set(value) - {"clock", "default_ttl_ms", "page_size"}
         if unknown:
             raise ValueError(f"unknown store option {sorted(unknown)[0]!r}")
         ttl = value.get("default_ttl_ms")
         if ttl is not None and (not isinstance(ttl, int) or isinstance(ttl, bool)):
             raise ValueError("store option 'default_ttl_ms' must be an integer or null")
-        return cls(clock=bool(value.get("clock", False)), ttl="default_ttl_ms" in value, default_ttl_ms=ttl)
+        size = value.get("page_size")
+        if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
+            raise ValueError("store option 'page_size' must be a positive integer")
+        return cls(bool(value.get("clock", False)), "default_ttl_ms" in value, ttl, size)
 
 
 def _missing_methods(store: object, names: Mapping[str, int]) -> list[str]:
@@ -113,16 +122,19 @@ def _signature(method: Callable[..., Any]) -> str:
         return "(…)"
 
 
-def not_a_store(store: object, exempt: frozenset[str] = frozenset()) -> str | None:
+def not_a_store(
+    store: object, exempt: frozenset[str] = frozenset(), protocol: StoreProtocol = STORE_2026
+) -> str | None:
     """Why ``store`` is no store of the protocol, or ``None``.
 
     ``exempt`` names methods that an adapter declares it cannot map.
     """
-    names = {name: count for name, count in REQUIRED_METHODS.items() if name not in exempt}
+    names = {name: count for name, count in protocol.required.items() if name not in exempt}
     missing = _missing_methods(store, names)
     if missing:
         return f"{type(store).__name__} lacks {', '.join(missing)}"
-    return _wrong_signature(store, names)
+    there = {name: count for name, count in protocol.optional.items() if not _missing_methods(store, {name: count})}
+    return _wrong_signature(store, {**names, **there})
 
 
 class OpenStore:
@@ -136,7 +148,7 @@ class OpenStore:
         self.clock = clock
         self.options = options
         self._stack = stack
-        for name in REQUIRED_METHODS:
+        for name in (*source.protocol.required, *source.protocol.optional):
             method = getattr(store, name, None)
             setattr(self, name, method if callable(method) else None)
 
@@ -170,6 +182,17 @@ class OpenStore:
         source.stage(Stage.RUNNING)
 
 
+class OpenStore25(OpenStore):
+    """One opened store of revision 2025-11-25; the methods are those of its protocol."""
+
+    store_task_result: Callable[..., Any]
+    get_task_result: Callable[..., Any]
+    update_task_status: Callable[..., Any]
+    list_tasks: Callable[..., Any]
+    wait_for_task_result: Callable[..., Any] | None
+    on_status_change: Callable[..., Any] | None
+
+
 async def _resolved(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
 
@@ -192,7 +215,47 @@ class StoreSource:
     """Whether stores are closed; turns false once closing one did not end."""
     stage: Callable[[Stage], object] = lambda _: None
     """Told what is done, so that whoever watches knows what hangs."""
+    revision: str = STORE_2026.revision
+    """Of the store protocol; ``auto`` until :meth:`settle_revision`."""
+    guarded: bool = True
+    """2025-11-25: whether the store itself keeps terminal tasks as they are, not the server above it."""
     _accepts: frozenset[str] | None = None
+
+    @property
+    def protocol(self) -> StoreProtocol:
+        """The store protocol."""
+        return PROTOCOLS[self.revision]
+
+    async def settle_revision(self) -> None:
+        """Tell the revision by the methods, if it is to be told so; a factory is called once for that.
+
+        Raises:
+            UsageError, TargetUnusableError: as :meth:`open`.
+        """
+        if self.revision != "auto":
+            return
+        self.revision = STORE_2026.revision
+        if self.is_instance or isinstance(self.factory, type):
+            self.revision = protocol_by_methods(self.factory).revision
+            return
+        self.revision = await self._revision_of_one()
+
+    async def _revision_of_one(self) -> str:
+        self.stage(Stage.OPENING)
+        stack = AsyncExitStack()
+        keywords: dict[str, Any] = dict(self.arguments)
+        try:
+            self._add_location(keywords, stack)
+            store = await self._make(keywords, stack)
+            found = protocol_by_methods(store).revision
+            await _resolved(store.close() if callable(getattr(store, "close", None)) else None)
+            return found
+        except BaseException:
+            return STORE_2026.revision  # what is wrong is told when it is opened
+        finally:
+            with contextlib.suppress(BaseException):
+                await stack.aclose()
+            self.stage(Stage.RUNNING)
 
     @property
     def is_instance(self) -> bool:
@@ -212,7 +275,7 @@ class StoreSource:
         except (TypeError, ValueError):
             return frozenset()
         named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-        return frozenset(named) & frozenset(FACTORY_KEYWORDS)
+        return frozenset(named) & frozenset(self.protocol.keywords)
 
     @property
     def _needs_location(self) -> bool:
@@ -242,13 +305,12 @@ class StoreSource:
         keywords: dict[str, Any] = dict(self.arguments)
         if clock is not None:
             keywords["clock"] = clock
-        if options.ttl and "default_ttl_ms" in self.accepts:
-            keywords["default_ttl_ms"] = options.default_ttl_ms
+        if options.ttl and self.protocol.ttl_keyword in self.accepts:
+            keywords[self.protocol.ttl_keyword] = options.default_ttl_ms
+        if options.page_size is not None and "page_size" in self.accepts:
+            keywords["page_size"] = options.page_size
         stack = AsyncExitStack()
-        if "location" not in keywords and self._needs_location:
-            folder = tempfile.mkdtemp(prefix="mcptasks-")
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            keywords["location"] = folder
+        self._add_location(keywords, stack)
         try:
             store = await self._make(keywords, stack)
         except (UsageError, TargetUnusableError):
@@ -260,10 +322,10 @@ class StoreSource:
                     f"{self.name}: the factory cannot be called like this: {describe_error(error)}; pass what it needs with --store-arg name=JSON"
                 ) from error
             raise TargetUnusableError(f"{self.name}: opening the store raises {describe_error(error)}") from error
-        problem = not_a_store(store, self.exempt)
+        problem = not_a_store(store, self.exempt, self.protocol)
         if problem is not None:
             await stack.aclose()
-            raise UsageError(f"{self.name} is no task store of revision 2026-07-28: {problem}")
+            raise UsageError(f"{self.name} is no task store of revision {self.revision}: {problem}")
         close = getattr(store, "close", None)
         if callable(close) and not self.is_instance:
 
@@ -271,7 +333,14 @@ class StoreSource:
                 await _resolved(close())
 
             stack.push_async_callback(closing)
-        return OpenStore(store, clock, options, stack, self)
+        kind = OpenStore if self.protocol is STORE_2026 else OpenStore25
+        return kind(store, clock, options, stack, self)
+
+    def _add_location(self, keywords: dict[str, Any], stack: AsyncExitStack) -> None:
+        if "location" not in keywords and self._needs_location:
+            folder = tempfile.mkdtemp(prefix="mcptasks-")
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            keywords["location"] = folder
 
     def _binds(self, keywords: Mapping[str, Any]) -> bool:
         try:

@@ -30,10 +30,12 @@ from mcptasks.conformance.wire.stdio_scope import over_stdio
 from mcptasks.conformance.wire.stdio_transport import StdioTransport
 from mcptasks.strategies.json_values import JSON, text_of
 
-__all__ = ["Limits", "Reply", "WireClient", "Words"]
+__all__ = ["Limits", "Reply", "WireClient", "Words", "asked"]
 
 _READS: Final = frozenset({"server/discover", "tools/list", "tasks/get"})
 """Methods that change nothing: sent again when a kept-alive connection turns out to be closed."""
+_UNANSWERED: Final = 2
+"""Requests of a kind without an answer after which the kind counts as one that hangs."""
 _LONGEST_WAIT: Final = 60.0
 _ATTEMPTS: Final = 10
 _EVENTS: Final = 10_000
@@ -82,6 +84,12 @@ class Reply:
         return None if self.error is None else self.error["code"]
 
 
+def asked(method: str, params: Mapping[str, JSON]) -> str:
+    """What a request asks for, in words: its method, and the tool that it calls."""
+    tool = params.get("name")
+    return f"{method} of {tool}" if method == "tools/call" and isinstance(tool, str) else method
+
+
 class WireClient:
     """A client of one server.
 
@@ -114,6 +122,7 @@ class WireClient:
         self._left = spec.max_requests
         self.reserve = 0
         """Requests kept back to end what is open."""
+        self._unanswered: Counter[str] = Counter()
         self._beat: Words = [0] if beat is None else beat
         self.pacer = Pacer(spec.rate, self._alive)
         self._maker = RequestMaker(version, [(line.name, line.resolved()) for line in spec.sent_headers])
@@ -173,6 +182,8 @@ class WireClient:
             try:
                 reply = await self._exchange(outgoing, again=attempt == 0 and method in _READS)
             except WireProblem as problem:
+                if problem.kind == "silent":
+                    self.unanswered(method, params)
                 if self.stdio is None:
                     raise
                 raise self._over_stdio(problem) from problem
@@ -208,6 +219,14 @@ class WireClient:
         if problem.kind == "silent":
             text += "".join(f"; its output {smell.actual}" for smell in self.stdio.smells()[:1])
         return WireProblem(problem.kind, text, over_stdio(problem.requirement), problem.hint)
+
+    def hangs(self, method: str, params: Mapping[str, JSON]) -> bool:
+        """Whether requests of this kind have so often had no answer in time that another would be time wasted."""
+        return self._unanswered[asked(method, params)] >= _UNANSWERED
+
+    def unanswered(self, method: str, params: Mapping[str, JSON]) -> None:
+        """Note that such a request had no answer in time."""
+        self._unanswered[asked(method, params)] += 1
 
     def spend(self, *, beyond: bool = False) -> None:
         """Count a request that is about to be sent.

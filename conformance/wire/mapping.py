@@ -78,7 +78,10 @@ def read_mapping(path: Path) -> dict[str, dict[str, Any]]:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise UsageError(f"--profile {path}: {place}: {first['msg']}") from error
+        known = (
+            f"; the roles are {', '.join(ROLES)}" if first["loc"][:1] == ("tools",) and len(first["loc"]) == 2 else ""
+        )
+        raise UsageError(f"--profile {path}: {place}: {first['msg']}{known}") from error
     if not set(roles) - {"plain"}:
         raise UsageError(f"--profile {path}: it names no tool that makes a task; 'mcptasks init' writes a first one")
     return roles

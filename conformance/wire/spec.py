@@ -33,6 +33,8 @@ class ServerSpec:
     headers: tuple[HeaderLine, ...] = ()
     other_headers: tuple[HeaderLine, ...] = ()
     """Of a second caller, who may see nothing of the first one's tasks: sent instead of those of the same names."""
+    peer_url: str = ""
+    """Endpoint of a second replica of the same deployment."""
     start: str | None = None
     """Command that starts it first."""
     command: str | None = None
@@ -59,17 +61,12 @@ class ServerSpec:
         Raises:
             UsageError: the URL is none, or a number is out of range.
         """
+        for url in (self.url, self.peer_url):
+            if url:
+                _check_url(url)
         if self.command is not None:
             self._check_command(self.command)
-        elif self.url:
-            try:
-                parts = urlsplit(self.url)
-                parts.port  # noqa: B018  # raises where it is no port
-            except ValueError as error:
-                raise UsageError(f"'{shown(self.url)}' is no URL: {error}") from error
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise UsageError(f"'{shown(self.url)}' is no http:// or https:// URL")
-        elif self.start is None and self.serve is None:
+        elif not self.url and self.start is None and self.serve is None:
             raise UsageError("a server needs a URL")
         if self.profile is not None and self.profile not in PROFILES:
             raise UsageError(
@@ -90,6 +87,7 @@ class ServerSpec:
         split_command(command)
         for option, given in (
             ("a URL", self.url),
+            ("--peer-url", self.peer_url),
             ("--start", self.start),
             ("--restart-command", self.restart_command),
             ("--header", self.headers),
@@ -132,13 +130,21 @@ class ServerSpec:
     def redactor(self) -> Redactor:
         """What keeps its secrets out of everything told."""
         lines = (*self.sent_headers, *self.other_headers)
-        return Redactor([*url_secrets(self.url), *(secret for line in lines for secret in line.secrets)])
+        return Redactor(
+            [
+                *url_secrets(self.url),
+                *url_secrets(self.peer_url),
+                *(secret for line in lines for secret in line.secrets),
+            ]
+        )
 
     def options(self) -> dict[str, JSON]:
         """How to name it again on the command line, secrets left out."""
         out: dict[str, JSON] = {}
         if self.url:
             out["url"] = shown_url(self.url)
+        if self.peer_url:
+            out["peer_url"] = shown_url(self.peer_url)
         if self.headers:
             out["headers"] = [line.shown for line in self.headers]
         if self.other_headers:
@@ -172,6 +178,16 @@ class ServerSpec:
         """
         lines, others = (tuple(HeaderLine.parse(text) for text in texts) for texts in (headers, other_headers))
         return cls(url, lines, others, **options)
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  # raises where it is no port
+    except ValueError as error:
+        raise UsageError(f"'{shown(url)}' is no URL: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"'{shown(url)}' is no http:// or https:// URL")
 
 
 def shown(url: str) -> str:
