@@ -75,6 +75,8 @@ def _run(arguments: list[str]) -> int:
         if type(error).__name__ == "Abort":
             raise KeyboardInterrupt from error
         raise
+    if type(code) is int and code == _INTERRUPTED:
+        raise KeyboardInterrupt  # some releases of Typer turn it into an exit without a word; a run says so itself
     return code if isinstance(code, int) else 0
 
 
