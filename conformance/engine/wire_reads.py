@@ -84,6 +84,9 @@ class ReadJudge:
             task.node = self._run.automaton.start(TaskState(GONE))
             task.cause = None
             return None
+        if aspect == "life" and not task.was_read:
+            # Whatever was done to it since: nobody has ever seen it.
+            cause = self._run.automaton.cause("create", "create", task.node.status)
         self._wrong(task, cause, aspect, reply)
         return None
 
@@ -149,6 +152,7 @@ class ReadJudge:
         others = [name for name in _MEMBERS if name != member and result.get(name) is not None]
         stray = any(name != "inputRequests" or (status in TERMINAL and result[name]) for name in others)
         self._times(task, status, result)
+        task.was_read = True
         task.outline = (status, sorted(task.keys[key] for key, _ in pairs), payload, stray)
         return Seen(status, frozenset(pairs), payload, stray)
 

@@ -91,6 +91,8 @@ class WireTask:
         self.updated: datetime | None = None
         self.status = ""
         """As last shown."""
+        self.was_read = False
+        """Whether a read has shown it."""
         self.outline: object = None
         """What the last read showed, without times."""
 
