@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mcptasks.conformance.probes.probe import ProbeGroup
+from mcptasks.conformance.probes.refusals import check_lasting
 from mcptasks.conformance.probes.session import ProbeSession
 from mcptasks.conformance.probes.states import asking_task
 from mcptasks.conformance.wire.names import TERMINAL_STATUSES
@@ -35,6 +36,7 @@ async def malformed(session: ProbeSession) -> None:
     """
     for words, response in _MALFORMED:
         task, shown = await asking_task(session)
+        check_lasting(task)
         params: dict[str, JSON] = {"taskId": task.id, "inputResponses": dict.fromkeys(shown["inputRequests"], response)}
         answer = await session.ask("tasks/update", params)
         session.check(
