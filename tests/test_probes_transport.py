@@ -116,6 +116,9 @@ def test_a_planted_fault_is_found(entry: Fault) -> None:
     else:  # with the control tools the campaign looks at the ids
         with start_entry(entry) as server:
             found = probe(server.url, only("ids.guessable"), profile="official")
+            if found.skipped:  # the machine was too busy
+                found = probe(server.url, only("ids.guessable"), profile="official")
+            assert not found.skipped
     assert found.requirements[:1] == [entry.requirements[0]]
     assert found.breaches[0].curl
 

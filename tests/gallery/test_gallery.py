@@ -149,6 +149,6 @@ def test_fault_is_blamed_on_nothing_else(entry: Fault) -> None:
         if message["kind"] == "finding":
             named.add(message["requirement"])
 
-    settings = Settings(seed=0, budget=Budget(calls=25_000), timeout=1.0, settle=0.5)
+    settings = Settings(seed=0, budget=Budget(calls=8_000), timeout=1.0, settle=0.5, hypothesis=False)
     run_campaign(StoreSource(entry.open_store, entry.name), settings, hear)
     assert named <= set(entry.requirements)
