@@ -19,7 +19,7 @@ from mcptasks.conformance.engine.exhaustive import (
     two_tasks,
 )
 from mcptasks.conformance.engine.randomised import RandomSequences
-from mcptasks.conformance.engine.sweep import payload_sweep
+from mcptasks.conformance.engine.sweep import abort_sweep, payload_sweep
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.strategies.operations import Operation
 
@@ -74,7 +74,9 @@ class Plan:
         self.avoid = avoid
         """Names of operations that are left out: they end or hang the target."""
         self.random = RandomSequences(seed, input_requests=features.input_requests, well_formed=features.well_formed)
-        self.sweep = payload_sweep(input_requests=features.input_requests, well_formed=features.well_formed)
+        aborts = features.in_process and features.asynchronous
+        self.sweep = abort_sweep(input_requests=features.input_requests) if aborts else []
+        self.sweep += payload_sweep(input_requests=features.input_requests, well_formed=features.well_formed)
         alphabets = {alphabet.name: alphabet for alphabet in self._alphabets()}
         phases: list[Phase] = [Phase(0, "ids", 1.0)]
 

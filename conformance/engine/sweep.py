@@ -6,11 +6,26 @@ The sequences do not depend on the seed.
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Final
 
-from mcptasks.strategies.operations import Complete, Create, Fail, Get, Operation, Resolve, SetInput, Subscribe
+from mcptasks.strategies.operations import (
+    Abort,
+    Cancel,
+    Complete,
+    Create,
+    Fail,
+    Get,
+    Operation,
+    Resolve,
+    SetInput,
+    Subscribe,
+)
 from mcptasks.strategies.payloads import KEYS, awkward
 
-__all__ = ["payload_sweep"]
+__all__ = ["abort_sweep", "payload_sweep"]
+
+_STEPS: Final = (0, 1, 2, 3, 5)
+"""Waits of a call after which it is cancelled."""
 
 
 def payload_sweep(*, input_requests: bool = True, well_formed: bool = False) -> list[list[Operation]]:
@@ -39,4 +54,21 @@ def payload_sweep(*, input_requests: bool = True, well_formed: bool = False) -> 
     for group in KEYS:
         for key, other in permutations(group, 2):
             out.append([Create("t1"), SetInput("t1", {key: {}}), Resolve("t1", {other: {}}), Get("t1")])
+    return out
+
+
+def abort_sweep(*, input_requests: bool = True) -> list[list[Operation]]:
+    """Every call cancelled while it runs, in each live state, then read, or made again and read."""
+    ask, answer = SetInput("t1", {"a": {"n": 1}}), Resolve("t1", {"a": {"n": 2}})
+    ends = (Cancel("t1"), Complete("t1", {"n": 1}), Fail("t1", {"code": 1, "message": "x"}))
+    cases: list[tuple[list[Operation], Get | SetInput | Resolve | Cancel | Complete | Fail]] = []
+    cases += [([Create("t1")], call) for call in (*ends, Get("t1"))]
+    if input_requests:
+        cases += [([Create("t1")], ask), ([Create("t1"), ask], answer)]
+        cases += [([Create("t1"), ask], call) for call in ends]
+    out: list[list[Operation]] = []
+    for before, aborted in cases:
+        for step in _STEPS:
+            begun: list[Operation] = [*before, Abort(aborted, step)]
+            out += [[*begun, Get("t1")], [*begun, aborted, Get("t1")]]
     return out
