@@ -177,6 +177,7 @@ UNSEEN: dict[str, tuple[str, ...]] = {
         "meta-is-removed",
         "times-are-naive",
         "updated-at-ignores-set",
+        "updated-at-loses-its-zone",
         "updated-at-never-moves",
         "updated-before-created",
     ),
