@@ -64,12 +64,16 @@ def test_server_faults_are_found_by_name(entry: Fault) -> None:
         assert wanted["curl"]
 
 
+WARNED = {"cancels-are-always-acknowledged": "tasks.cancel.unknown-error"}
+"""Breaches of a SHOULD by servers that keep every MUST."""
+
+
 @pytest.mark.parametrize("entry", SERVER_VARIANTS, ids=name)
 def test_lawful_servers_are_not_accused(entry: Variant) -> None:
     for seed in SEEDS or [0]:
         with start_entry(entry) as server:
             messages = campaign(server.url, seed=seed)
-        assert findings(messages) == []
+        assert [item for item in findings(messages) if item["requirement"] != WARNED.get(entry.name)] == []
         assert messages[-1]["kind"] != "failed", messages[-1]
 
 
