@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
-__all__ = ["Breach", "Stop"]
+__all__ = ["Breach", "Reporter", "Stop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +52,59 @@ class Stop(Exception):
     def __init__(self, breach: Breach) -> None:
         super().__init__(breach.message)
         self.breach = breach
+
+
+class Reporter:
+    """The part of every interpreter that reports breaches."""
+
+    known: set[str]
+    """Fingerprints already reported: at a soft breach of such a kind the sequence goes on."""
+    repeated: Counter[str]
+    """How often one of them was seen again."""
+    index: int
+    """Position of the operation under way."""
+
+    def breach(
+        self,
+        requirement: str,
+        operation: str,
+        row: str,
+        state: str,
+        aspect: str,
+        message: str,
+        expected: str,
+        actual: str,
+        *,
+        soft: bool = False,
+        stale: bool = False,
+        warning: bool = False,
+        waited: bool = False,
+    ) -> None:
+        """Report a breach.
+
+        Raises:
+            Stop: unless it is soft and of a known kind.
+        """
+        found = Breach(
+            requirement,
+            operation,
+            row,
+            state,
+            aspect,
+            message,
+            expected,
+            actual,
+            self.index,
+            soft=soft,
+            stale=stale,
+            warning=warning,
+            waited=waited,
+        )
+        if soft and found.fingerprint in self.known:
+            self.repeated[found.fingerprint] += 1
+            return
+        raise Stop(self._with_proof(found))
+
+    def _with_proof(self, found: Breach) -> Breach:
+        """The breach with what shows it without the suite, where there is such a thing."""
+        return found

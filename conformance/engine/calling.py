@@ -10,7 +10,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from mcptasks.conformance.engine.beat import Words
-from mcptasks.conformance.engine.breach import Breach, Stop
+from mcptasks.conformance.engine.breach import Breach, Reporter
 from mcptasks.conformance.engine.tasks import TrackedTask
 from mcptasks.conformance.model.automaton import Automaton
 from mcptasks.conformance.model.states import ABSENT, GONE
@@ -34,7 +34,7 @@ RAISED: Final = _Sentinel()
 ABORTED: Final = _Sentinel()
 
 
-class Caller:
+class Caller(Reporter):
     """The part of the interpreter that calls the store and reports breaches; see :class:`.interpreter.Interpreter`."""
 
     call_ends: ClassVar[str] = "store.misc.call-ends"
@@ -74,49 +74,6 @@ class Caller:
         self.reads = self.reads_in_time = self.updates = self.snapshots = 0
         self._plain: set[type[Any]] = set()
 
-    # --- breaches --------------------------------------------------------------------------
-
-    def breach(
-        self,
-        requirement: str,
-        operation: str,
-        row: str,
-        state: str,
-        aspect: str,
-        message: str,
-        expected: str,
-        actual: str,
-        *,
-        soft: bool = False,
-        stale: bool = False,
-        warning: bool = False,
-        waited: bool = False,
-    ) -> None:
-        """Report a breach.
-
-        Raises:
-            Stop: unless it is soft and of a known kind.
-        """
-        found = Breach(
-            requirement,
-            operation,
-            row,
-            state,
-            aspect,
-            message,
-            expected,
-            actual,
-            self.index,
-            soft=soft,
-            stale=stale,
-            warning=warning,
-            waited=waited,
-        )
-        if soft and found.fingerprint in self.known:
-            self.repeated[found.fingerprint] += 1
-            return
-        raise Stop(found)
-
     # --- calls -----------------------------------------------------------------------------
 
     async def _call(self, method: Callable[..., Any], *arguments: Any) -> Any:
@@ -134,6 +91,13 @@ class Caller:
         if self.hung:
             self._hangs(method)
         return value
+
+    async def _unsubscribe_all(self) -> None:
+        for listener in self.ledger.listeners.values():
+            if listener.active and listener.unsubscribe is not None:
+                listener.active = False
+                await self._call(listener.unsubscribe)
+        self.ledger.arrivals.clear()
 
     async def _unfolded(self, value: Any) -> Any:
         """What a method returned, awaited if it is an awaitable; types that are none are remembered."""

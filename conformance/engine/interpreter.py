@@ -20,6 +20,7 @@ from mcptasks.conformance.engine.calling import ABORTED, RAISED, word
 from mcptasks.conformance.engine.describe import seen_record
 from mcptasks.conformance.engine.ledger import Ledger
 from mcptasks.conformance.engine.reading import Reader, outline
+from mcptasks.conformance.engine.strangers import stranger_id
 from mcptasks.conformance.engine.tamper import tamper
 from mcptasks.conformance.engine.tasks import TrackedTask
 from mcptasks.conformance.engine.times import TimeJudge
@@ -60,9 +61,6 @@ from mcptasks.strategies.operations import (
 )
 
 __all__ = ["Interpreter"]
-
-
-_NO_SUCH: Final = "mcptasks-never-created-"
 
 
 class Interpreter(Reader):
@@ -200,11 +198,7 @@ class Interpreter(Reader):
 
     async def _end(self) -> None:
         self.operation = None
-        for listener in self.ledger.listeners.values():
-            if listener.active and listener.unsubscribe is not None:
-                listener.active = False
-                await self._call(listener.unsubscribe)
-        self.ledger.arrivals.clear()
+        await self._unsubscribe_all()
 
     # --- answers ---------------------------------------------------------------------------
 
@@ -279,15 +273,7 @@ class Interpreter(Reader):
     def _stranger(self, name: str) -> TrackedTask:
         base, _, variant = name.partition("~")
         known = self.tasks.get(base)
-        if variant and known is not None and known.id.isprintable():
-            task_id = {
-                "prefix": known.id[:-1],
-                "suffix": known.id + "0",
-                "case": known.id.swapcase(),
-                "space": known.id + " ",
-            }.get(variant, known.id + variant)
-        else:
-            task_id = _NO_SUCH + name
+        task_id = stranger_id(name, None if known is None else known.id)
         node = self.automaton.start(TaskState(ABSENT))
         task = TrackedTask(name, task_id, node, self.automaton.cause("get", "reread", ABSENT))
         task.cause = None

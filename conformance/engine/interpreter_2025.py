@@ -12,6 +12,7 @@ from mcptasks.conformance.engine.calling import RAISED, word
 from mcptasks.conformance.engine.listing_2025 import ListJudge
 from mcptasks.conformance.engine.reading_2025 import Reader25
 from mcptasks.conformance.engine.statuses_2025 import StatusLedger
+from mcptasks.conformance.engine.strangers import NO_SUCH, stranger_id
 from mcptasks.conformance.engine.tamper import tamper
 from mcptasks.conformance.engine.tasks_2025 import TrackedTask25
 from mcptasks.conformance.engine.times_2025 import EXPIRE, TimeJudge25
@@ -41,8 +42,6 @@ from mcptasks.strategies.operations_2025 import (
 )
 
 __all__ = ["Automaton25", "Interpreter25"]
-
-_NO_SUCH: Final = "mcptasks-never-created-"
 _LONGEST_MS: Final = 10**14
 """Three thousand years: a longer ttl may be refused, since its end is in no calendar."""
 
@@ -166,11 +165,7 @@ class Interpreter25(Reader25):
     async def _end(self) -> None:
         self.operation = None
         await self.waiters.cancel()
-        for listener in self.ledger.listeners.values():
-            if listener.active and listener.unsubscribe is not None:
-                listener.active = False
-                await self._call(listener.unsubscribe)
-        self.ledger.arrivals.clear()
+        await self._unsubscribe_all()
 
     def _name_of(self, method: Callable[..., Any]) -> str:
         known = {"get_task": self.store.get_task, "get_result": self.store.get_task_result}
@@ -208,16 +203,8 @@ class Interpreter25(Reader25):
             return known
         base, _, variant = name.partition("~")
         bound = self.tasks.get(base)
-        session: str | None = None
-        task_id = _NO_SUCH + name
-        if variant and bound is not None and bound.id.isprintable():
-            session = bound.session
-            task_id = {
-                "prefix": bound.id[:-1],
-                "suffix": bound.id + "0",
-                "case": bound.id.swapcase(),
-                "space": bound.id + " ",
-            }.get(variant, bound.id + variant)
+        task_id = stranger_id(name, None if bound is None else bound.id)
+        session = bound.session if bound is not None and task_id != NO_SUCH + name else None
         node = self.automaton.start(TaskState(ABSENT))
         task = TrackedTask25(name, task_id, node, self.automaton.cause("get_task", "reread", ABSENT), session)
         task.cause = task.result_cause = None

@@ -15,7 +15,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from mcptasks.conformance.engine.breach import Breach, Stop
+from mcptasks.conformance.engine.breach import Breach, Reporter, Stop
+from mcptasks.conformance.engine.strangers import stranger_id
 from mcptasks.conformance.engine.wire_answers import AnswerJudge
 from mcptasks.conformance.engine.wire_automaton import WireAutomaton
 from mcptasks.conformance.engine.wire_compare import compare_with_call
@@ -37,8 +38,6 @@ from mcptasks.strategies.json_values import JSON, Payload, text_of
 from mcptasks.strategies.operations import Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
 
 __all__ = ["WireInterpreter"]
-
-_NO_SUCH: Final = "mcptasks-never-created-"
 _LARGE: Final = 32 * 1024
 """Bytes of a request above which a server may refuse it (contract, section 2)."""
 _REFUSALS: Final = 20
@@ -54,7 +53,7 @@ class _SkippedError(Exception):
     """The rest of the sequence says nothing."""
 
 
-class WireInterpreter:
+class WireInterpreter(Reporter):
     """Runs sequences on one server.
 
     Args:
@@ -166,44 +165,8 @@ class WireInterpreter:
 
     # --- breaches --------------------------------------------------------------------------
 
-    def breach(
-        self,
-        requirement: str,
-        operation: str,
-        row: str,
-        state: str,
-        aspect: str,
-        message: str,
-        expected: str,
-        actual: str,
-        *,
-        soft: bool = False,
-        warning: bool = False,
-        waited: bool = False,
-    ) -> None:
-        """Report a breach.
-
-        Raises:
-            Stop: unless it is soft and of a known kind.
-        """
-        found = Breach(
-            requirement,
-            operation,
-            row,
-            state,
-            aspect,
-            message,
-            expected,
-            actual,
-            self.index,
-            soft=soft,
-            warning=warning,
-            waited=waited,
-        )
-        if soft and found.fingerprint in self.known:
-            self.repeated[found.fingerprint] += 1
-            return
-        raise Stop(replace(found, curl=self.transcript.commands(self._made)))
+    def _with_proof(self, found: Breach) -> Breach:
+        return replace(found, curl=self.transcript.commands(self._made))
 
     def soft(self, requirement: str, operation: str, state: str, aspect: str, actual: str, expected: str) -> None:
         """Report what the sequence can go on after."""
@@ -294,14 +257,7 @@ class WireInterpreter:
     def _stranger(self, name: str) -> WireTask:
         base, _, variant = name.partition("~")
         known = self.tasks.get(base)
-        task_id = _NO_SUCH + name
-        if variant and known is not None and known.id.isprintable() and len(known.id) > 1:
-            task_id = {
-                "prefix": known.id[:-1],
-                "suffix": known.id + "0",
-                "case": known.id.swapcase(),
-                "space": known.id + " ",
-            }.get(variant, known.id + variant)
+        task_id = stranger_id(name, known.id if known is not None and len(known.id) > 1 else None)
         task = WireTask(name, task_id, self.automaton.start(TaskState(ABSENT)), None)
         # An id that differs only in case may be the same id to a server (a GUID): nothing is judged.
         task.unjudged = variant == "case" or task_id in self.store.seen_ids

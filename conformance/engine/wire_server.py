@@ -13,18 +13,18 @@ from typing import Final
 from mcptasks.conformance.engine.wire_profiles import CONTROL_TOOLS, Control, Profile
 from mcptasks.conformance.engine.wire_tools import OFFICIAL_TOOLS, ToolProfile, mapped, official
 from mcptasks.conformance.errors import InconclusiveError, TargetUnusableError, UsageError
+from mcptasks.conformance.wire.asking import ask, tool_pages, tools_of
 from mcptasks.conformance.wire.client import Limits, Reply, WireClient
 from mcptasks.conformance.wire.forms import Forms
 from mcptasks.conformance.wire.mapping import ROLES
 from mcptasks.conformance.wire.names import TASKS_EXTENSION, UNSUPPORTED_VERSION, VERSION
-from mcptasks.conformance.wire.problems import Smell, WireProblem
+from mcptasks.conformance.wire.problems import Smell
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire.transcript import Transcript
 from mcptasks.strategies.json_values import JSON, text_of
 
 __all__ = ["Introduction", "OpenServer", "ServerSource", "introduce"]
 
-_PAGES: Final = 20
 _MAKERS: Final = ("slow_compute", "failing_job", "protocol_error_job", "confirm_delete", "multi_input")
 _UNKNOWN_TOOL: Final = "mcptasks_no_such_tool"
 
@@ -137,12 +137,7 @@ async def introduce(client: WireClient, spec: ServerSpec) -> Introduction:
 
 
 async def _ask(client: WireClient, method: str, params: Mapping[str, JSON], smells: list[tuple[str, Smell]]) -> Reply:
-    try:
-        reply = await client.request(method, params)
-    except WireProblem as problem:
-        named = problem.kind == "unreachable" and client.stdio is None  # then the line says where nothing listens
-        line = problem.line if named else f"{client.endpoint}: {problem.line}"
-        raise TargetUnusableError(line) from problem
+    reply = await ask(client, method, params)
     smells += [(method, smell) for smell in reply.smells]
     return reply
 
@@ -209,19 +204,8 @@ def _extension(result: Mapping[str, JSON], counts: Counter[str], smells: list[tu
 
 
 async def _tools(client: WireClient, smells: list[tuple[str, Smell]]) -> list[str]:
-    names: list[str] = []
-    params: dict[str, JSON] = {}
-    for _ in range(_PAGES):
-        reply = await _ask(client, "tools/list", params, smells)
-        tools = (reply.result or {}).get("tools")
-        for tool in tools if isinstance(tools, list) else []:
-            if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
-                names.append(tool["name"])
-        cursor = (reply.result or {}).get("nextCursor")
-        if not isinstance(cursor, str):
-            break
-        params = {"cursor": cursor}
-    return names
+    pages = tool_pages(lambda params: _ask(client, "tools/list", params, smells))
+    return [tool["name"] async for reply in pages for tool in tools_of(reply)]
 
 
 def _profile(tools: list[str], spec: ServerSpec) -> Profile:

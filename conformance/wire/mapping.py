@@ -25,10 +25,6 @@ from mcptasks.conformance.wire.spec import ProfileName
 __all__ = ["ROLES", "MappingFile", "profile_named", "read_mapping"]
 
 
-ROLES: Final = ("completes", "tool_error", "fails", "asks", "asks_more", "runs_long", "plain")
-"""What a tool can do for a run."""
-
-
 class _Tool(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     name: str = Field(min_length=1)
@@ -45,6 +41,10 @@ class _Roles(BaseModel):
     asks_more: _Tool | None = None
     runs_long: _Tool | None = None
     plain: _Tool | None = None
+
+
+ROLES: Final = tuple(_Roles.model_fields)
+"""What a tool can do for a run."""
 
 
 class MappingFile(BaseModel):

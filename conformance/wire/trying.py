@@ -9,16 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcptasks.conformance.errors import TargetUnusableError
-from mcptasks.conformance.wire.client import Reply, WireClient
+from mcptasks.conformance.wire.asking import ask, tool_pages, tools_of
+from mcptasks.conformance.wire.client import WireClient
 from mcptasks.conformance.wire.mapping import ROLES
 from mcptasks.conformance.wire.names import TERMINAL_STATUSES
-from mcptasks.conformance.wire.problems import WireProblem
 from mcptasks.conformance.wire.sample_arguments import sample_arguments
 from mcptasks.strategies.json_values import JSON, text_of
 
 __all__ = ["Found", "list_tools", "mapping_text", "try_tool"]
 
-_PAGES: Final = 20
 _PAUSE_S: Final = 0.25
 
 
@@ -43,21 +42,13 @@ async def list_tools(client: WireClient) -> list[Found]:
         TargetUnusableError: it does not tell.
     """
     out: list[Found] = []
-    params: dict[str, JSON] = {}
-    for _ in range(_PAGES):
-        reply = await _ask(client, "tools/list", params)
+    async for reply in tool_pages(lambda params: ask(client, "tools/list", params)):
         if reply.result is None:
             raise TargetUnusableError(f"{client.endpoint}: tools/list is answered with error {reply.code}")
-        tools = reply.result.get("tools")
-        for tool in tools if isinstance(tools, list) else []:
-            if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
-                notes = tool.get("annotations")
-                destructive = isinstance(notes, Mapping) and notes.get("destructiveHint") is True
-                out.append(Found(tool["name"], sample_arguments(tool.get("inputSchema")), destructive=destructive))
-        cursor = reply.result.get("nextCursor")
-        if not isinstance(cursor, str):
-            break
-        params = {"cursor": cursor}
+        for tool in tools_of(reply):
+            notes = tool.get("annotations")
+            destructive = isinstance(notes, Mapping) and notes.get("destructiveHint") is True
+            out.append(Found(tool["name"], sample_arguments(tool.get("inputSchema")), destructive=destructive))
     return out
 
 
@@ -67,7 +58,7 @@ async def try_tool(client: WireClient, tool: Found, seconds: float) -> None:
     Raises:
         TargetUnusableError: the server cannot be talked to any more.
     """
-    reply = await _ask(client, "tools/call", {"name": tool.name, "arguments": tool.arguments})
+    reply = await ask(client, "tools/call", {"name": tool.name, "arguments": tool.arguments})
     result = reply.result
     if result is None:
         tool.did = f"is refused with error {reply.code}: {text_of((reply.error or {}).get('message'), 80)}"
@@ -86,7 +77,7 @@ async def _watch(client: WireClient, tool: Found, task_id: str, seconds: float) 
     ends = time.monotonic() + seconds
     shown: dict[str, Any] = {}
     while True:
-        reply = await _ask(client, "tasks/get", {"taskId": task_id})
+        reply = await ask(client, "tasks/get", {"taskId": task_id})
         shown = reply.result or {}
         status = shown.get("status")
         if reply.result is None or status in TERMINAL_STATUSES or status == "input_required":
@@ -111,16 +102,7 @@ async def _watch(client: WireClient, tool: Found, task_id: str, seconds: float) 
     else:
         tool.did = f"makes a task that shows status {text_of(status, 40)}"
     if status not in TERMINAL_STATUSES:
-        await _ask(client, "tasks/cancel", {"taskId": task_id})
-
-
-async def _ask(client: WireClient, method: str, params: Mapping[str, JSON]) -> Reply:
-    try:
-        return await client.request(method, params)
-    except WireProblem as problem:
-        named = problem.kind == "unreachable" and client.stdio is None  # then the line says where nothing listens
-        line = problem.line if named else f"{client.endpoint}: {problem.line}"
-        raise TargetUnusableError(line) from problem
+        await ask(client, "tasks/cancel", {"taskId": task_id})
 
 
 # --- the file ------------------------------------------------------------------------------------
