@@ -26,6 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "conformance.model": {"strategies"},
     # the harness is started here for a run against the embedded server, in a process of its own
     "conformance.wire": {"strategies", "conformance.errors", "conformance.targets", "fixtures.server"},
+    "conformance.wire_2025": {"strategies", "conformance.errors", "conformance.wire"},
     # the probe runs the interpreter once; the rest of targets lies below the engine
     "conformance.targets": {
         "strategies",
@@ -42,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
         "conformance.probes",
         "conformance.targets",
         "conformance.wire",
+        "conformance.wire_2025",
     },
     # run by the wire campaign, on the server that it has opened
     "conformance.probes": {"strategies", "conformance.engine", "conformance.errors", "conformance.wire"},
@@ -58,6 +60,7 @@ ALLOWED: dict[str, set[str]] = {
         "conformance.profiles",
         "conformance.targets",
         "conformance.wire",
+        "conformance.wire_2025",
     },
     # reports know what happened, never how
     "reports": {"strategies", "conformance.events", "conformance.errors"},
@@ -85,7 +88,14 @@ SURFACES = {
 }
 """Parts of conformance that put the others together; nothing but each other imports them."""
 
-WITHOUT_HYPOTHESIS = {"conformance.model", "conformance.wire", "conformance.runner", "reports", "fixtures.stores"}
+WITHOUT_HYPOTHESIS = {
+    "conformance.model",
+    "conformance.wire",
+    "conformance.wire_2025",
+    "conformance.runner",
+    "reports",
+    "fixtures.stores",
+}
 
 
 def part_of(module: str) -> str:
