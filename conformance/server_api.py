@@ -64,7 +64,7 @@ def check_server(
         restart_command: command that kills the server hard, starts it on the same data, and returns when it is up.
         profile: which tools to drive it with: ``control``, ``official``, or a mapping file (``.toml``) that
             says what its own do; by default the richest it offers.
-        budget: requests to make (``3000``) or wall time (``"8s"``, ``"2m"``).
+        budget: requests to make (``1200``) or wall time (``"8s"``, ``"2m"``).
         max_requests: send at most so many, whatever the budget says.
         rate: send at most so many a second.
         seed: equal seeds give equal verdicts, unless the budget is a time.

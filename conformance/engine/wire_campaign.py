@@ -31,7 +31,7 @@ from mcptasks.strategies.operations import Complete, Create, Get, Operation, Pro
 
 __all__ = ["WireCampaign", "replay_on_server"]
 
-_HYPOTHESIS_REQUESTS: Final = 250
+_HYPOTHESIS_REQUESTS: Final = 120
 _PROOF_REQUESTS: Final = 1500
 """Requests that confirming and shrinking one finding may take."""
 _PROBES_SHARE: Final = 0.5

@@ -20,7 +20,7 @@ PROFILES: Final[tuple[ProfileName, ...]] = ("control", "official", "mapped")
 
 _OF_THE_HARNESS: Final = HeaderLine("Authorization", "Bearer mcptasks-other")
 """Of a second caller of the suite's own harness, which takes everyone's word."""
-DEFAULT_REQUESTS: Final = 3000
+DEFAULT_REQUESTS: Final = 1200
 """Requests of a run where the user names no budget."""
 
 
