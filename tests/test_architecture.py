@@ -67,11 +67,19 @@ ALLOWED: dict[str, set[str]] = {
     # fixtures are targets: they may use what every implementation has to know, nothing that judges
     "fixtures.stores": {"strategies"},
     "fixtures.server": {"strategies", "conformance.errors", "conformance.targets", "conformance.wire"},
+    "fixtures.server_2025": {
+        "strategies",
+        "conformance.errors",
+        "conformance.targets",
+        "conformance.wire",
+        "fixtures.server",
+    },
     "fixtures.gallery": {
         "strategies",
         "conformance.targets",
         "conformance.wire",
         "fixtures.server",
+        "fixtures.server_2025",
         "fixtures.stores",
     },
 }
