@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from harness_client25 import ACCEPT, ASK, DONE, RELATED, Client25, RefusedError
@@ -26,8 +27,11 @@ def client(server: ServerHandle) -> Client25:
     return Client25(server.url)
 
 
-def refused(code: int) -> pytest.RaisesExc[RefusedError]:
-    return pytest.RaisesExc(RefusedError, check=lambda error: error.code == code)
+@contextmanager
+def refused(code: int) -> Iterator[None]:
+    with pytest.raises(RefusedError) as caught:
+        yield
+    assert caught.value.code == code
 
 
 def related(message: dict[str, object]) -> object:
