@@ -33,10 +33,9 @@ def elicitation(message: str) -> dict[str, Any]:
 
 
 class Exchange:
-    """One POST whose answer may take its time: what has come on its stream so far."""
+    """One POST (without a body: a GET) whose answer may take its time: what has come on its stream so far."""
 
-    def __init__(self, http: httpx.Client, url: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> None:
-        self.request_id = body.get("id")
+    def __init__(self, http: httpx.Client, url: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]) -> None:
         self.status = 0
         self.type = ""
         self.headers: Mapping[str, str] = {}
@@ -47,9 +46,11 @@ class Exchange:
         self._thread = threading.Thread(target=self._run, args=(http, url, body, headers), daemon=True)
         self._thread.start()
 
-    def _run(self, http: httpx.Client, url: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> None:
+    def _run(
+        self, http: httpx.Client, url: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
+    ) -> None:
         try:
-            with http.stream("POST", url, json=body, headers=dict(headers)) as answer:
+            with http.stream("GET" if body is None else "POST", url, json=body, headers=dict(headers)) as answer:
                 self.status = answer.status_code
                 self.headers = answer.headers
                 self.type = answer.headers.get("content-type", "").partition(";")[0]
@@ -77,16 +78,9 @@ class Exchange:
                     return None
                 self._changed.wait(left)
 
-    def asked(self, count: int = 1, timeout: float = 10) -> list[dict[str, Any]]:
-        """The requests of the server on this stream, once there are so many or the time is up."""
-        end = time.monotonic() + timeout
-        with self._changed:
-            while True:
-                found = [message for message in self.messages if "method" in message and "id" in message]
-                left = end - time.monotonic()
-                if len(found) >= count or self._over or left <= 0:
-                    return found
-                self._changed.wait(left)
+    def requests(self) -> list[dict[str, Any]]:
+        """What the server has asked on this stream."""
+        return [message for message in self.messages if "method" in message and "id" in message]
 
 
 def _messages(answer: httpx.Response, kind: str) -> Iterator[dict[str, Any]]:
@@ -96,14 +90,18 @@ def _messages(answer: httpx.Response, kind: str) -> Iterator[dict[str, Any]]:
     if kind != "text/event-stream":
         answer.read()
         return
-    data: list[str] = []
-    for line in answer.iter_lines():
-        if line.startswith("data:"):
-            data.append(line[5:].strip())
-        elif not line and data:
-            text, data = "\n".join(data), []
-            if text:
-                yield json.loads(text)
+    # Not iter_lines, which also splits at characters that may stand within JSON.
+    rest = b""
+    data: list[bytes] = []
+    for piece in answer.iter_bytes():
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in map(bytes.strip, lines):
+            if line.startswith(b"data:"):
+                data.append(line[5:].strip())
+            elif not line and data:
+                text, data = b"\n".join(data), []
+                if text:
+                    yield json.loads(text)
 
 
 class Session:
@@ -115,6 +113,7 @@ class Session:
         self._url = url
         self._http = httpx.Client(timeout=httpx.Timeout(10, read=120), limits=httpx.Limits(max_connections=None))
         self._ids = itertools.count(1)
+        self._streams: list[Exchange] = []
         self._headers = {"Accept": "application/json, text/event-stream", **(headers or {})}
         params = {
             "protocolVersion": VERSION,
@@ -139,7 +138,25 @@ class Session:
         body: dict[str, Any] = {"jsonrpc": "2.0", "id": next(self._ids), "method": method}
         if params is not None:
             body["params"] = params
-        return Exchange(self._http, self._url, body, self._headers)
+        return self._kept(Exchange(self._http, self._url, body, self._headers))
+
+    def listen(self) -> Exchange:
+        """Open the GET stream of the session."""
+        return self._kept(Exchange(self._http, self._url, None, self._headers))
+
+    def _kept(self, stream: Exchange) -> Exchange:
+        self._streams.append(stream)
+        return stream
+
+    def asked(self, *texts: str, timeout: float = 5) -> list[dict[str, Any]]:
+        """The server's questions with these messages, whatever stream they came on; fewer once the time is up."""
+        end = time.monotonic() + timeout
+        while True:
+            came = [request for stream in self._streams for request in stream.requests()]
+            found = [request for text in texts for request in came if request["params"].get("message") == text]
+            if len(found) >= len(texts) or time.monotonic() > end:
+                return found
+            time.sleep(0.02)
 
     def ask(self, method: str, params: Mapping[str, Any] | None = None, timeout: float = 10) -> dict[str, Any] | None:
         """Send a request and wait for its response."""
