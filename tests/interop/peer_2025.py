@@ -35,7 +35,9 @@ def elicitation(message: str) -> dict[str, Any]:
 class Exchange:
     """One POST (without a body: a GET) whose answer may take its time: what has come on its stream so far."""
 
-    def __init__(self, http: httpx.Client, url: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, http: httpx.Client, url: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
+    ) -> None:
         self.status = 0
         self.type = ""
         self.headers: Mapping[str, str] = {}
@@ -46,9 +48,7 @@ class Exchange:
         self._thread = threading.Thread(target=self._run, args=(http, url, body, headers), daemon=True)
         self._thread.start()
 
-    def _run(
-        self, http: httpx.Client, url: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
-    ) -> None:
+    def _run(self, http: httpx.Client, url: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]) -> None:
         try:
             with http.stream("GET" if body is None else "POST", url, json=body, headers=dict(headers)) as answer:
                 self.status = answer.status_code
@@ -114,7 +114,7 @@ class Session:
         self._http = httpx.Client(timeout=httpx.Timeout(10, read=120), limits=httpx.Limits(max_connections=None))
         self._ids = itertools.count(1)
         self._streams: list[Exchange] = []
-        self._headers = {"Accept": "application/json, text/event-stream", **(headers or {})}
+        self.headers = {"Accept": "application/json, text/event-stream", **(headers or {})}
         params = {
             "protocolVersion": VERSION,
             "capabilities": capabilities,
@@ -124,25 +124,25 @@ class Session:
         answer = begun.answer()
         assert answer is not None, "no answer to initialize"
         self.server: dict[str, Any] = answer["result"]
-        self._headers["MCP-Protocol-Version"] = VERSION
+        self.headers["MCP-Protocol-Version"] = VERSION
         if "mcp-session-id" in begun.headers:
-            self._headers["Mcp-Session-Id"] = begun.headers["mcp-session-id"]
+            self.headers["Mcp-Session-Id"] = begun.headers["mcp-session-id"]
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def send(self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> httpx.Response:
         """POST a body as it stands."""
-        return self._http.post(self._url, json=body, headers={**self._headers, **(headers or {})})
+        return self._http.post(self._url, json=body, headers={**self.headers, **(headers or {})})
 
     def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Exchange:
         """Send a request; its answer is looked at later."""
         body: dict[str, Any] = {"jsonrpc": "2.0", "id": next(self._ids), "method": method}
         if params is not None:
             body["params"] = params
-        return self._kept(Exchange(self._http, self._url, body, self._headers))
+        return self._kept(Exchange(self._http, self._url, body, self.headers))
 
     def listen(self) -> Exchange:
         """Open the GET stream of the session."""
-        return self._kept(Exchange(self._http, self._url, None, self._headers))
+        return self._kept(Exchange(self._http, self._url, None, self.headers))
 
     def _kept(self, stream: Exchange) -> Exchange:
         self._streams.append(stream)
@@ -168,7 +168,7 @@ class Session:
 
     def end(self) -> int:
         """DELETE the session; the HTTP status."""
-        return self._http.delete(self._url, headers=self._headers).status_code
+        return self._http.delete(self._url, headers=self.headers).status_code
 
     # What the control tools add.
 

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from builds import cargo_binary, npm_package
 
 HERE = Path(__file__).parent
 
@@ -22,9 +23,10 @@ def installed(module: str) -> bool:
 
 
 @contextmanager
-def served(script: str) -> Iterator[str]:
-    """The URL of a server script that runs meanwhile."""
-    command = [sys.executable, str(HERE / "servers" / script), "--port", "0"]
+def served(*command: str) -> Iterator[str]:
+    """The URL of a server that runs meanwhile: a Python script of ``servers/``, or any command."""
+    if command[0].endswith(".py"):
+        command = (sys.executable, str(HERE / "servers" / command[0]), "--port", "0")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
@@ -42,6 +44,25 @@ def by_hand(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.skipif(not installed("mcp.shared.experimental.tasks"), reason="needs mcp==1.30.0")
 def test_the_sdk_store_does_what_is_recorded() -> None:
     done = by_hand("verify_mcp_by_hand.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def server_2025(name: str) -> tuple[str, ...]:
+    """The command of a server of revision 2025-11-25 by its name; built if it has to be, skipped where it cannot be."""
+    # They have nothing to do with the Python packages, so one environment is enough for them.
+    if not installed("mcp.shared.experimental.tasks"):
+        pytest.skip("needs mcp==1.30.0")
+    if name == "typescript":
+        return "node", str(npm_package(HERE / "servers" / "typescript") / "server.mjs")
+    if name == "rust":
+        return (str(cargo_binary(HERE / "servers" / "rust", "interop-rust-server")),)
+    return ("mcp_1_server.py",)
+
+
+@pytest.mark.parametrize("name", ["mcp", "typescript", "rust"])
+def test_servers_of_2025_do_what_is_recorded(name: str) -> None:
+    with served(*server_2025(name)) as url:
+        done = by_hand("verify_servers_2025_by_hand.py", name, url)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
