@@ -94,8 +94,9 @@ class StoreReport:
 
 
 def check_store(
-    store: Store,
+    store: Store | None = None,
     *,
+    bridge: str | None = None,
     arguments: Mapping[str, JSON] | None = None,
     adapter: str | None = None,
     budget: str | int = "200k",
@@ -117,6 +118,7 @@ def check_store(
 
     Args:
         store: what the command line's ``--store`` names, or a class, a factory or an open store.
+        bridge: instead of a store, the command that starts one in any language (``--bridge``).
         arguments: keyword arguments for the factory.
         adapter: short name or ``module:attr`` of an adapter to see it through.
         budget: calls to make (``"200k"``, ``200_000``) or wall time (``"8s"``, ``"2m"``).
@@ -155,13 +157,13 @@ def check_store(
         revisions=tuple(PROTOCOLS) if revision == "auto" else (revision,),
     )
     directory = None if report_dir is None else Path(report_dir)
-    spec = _spec_of(store, isolated)
-    if spec is None:
+    named = _named(store, bridge, isolated, dict(arguments or {}), adapter, revision, guard)
+    if named is None:
         source, found = _source(store, arguments, adapter, revision)
         source.guarded = guard == "store"
         info = TargetInfo("store", source.name, "2026-07-28")
         return reported(lambda handler: run_here(source, found, info, options, handler), directory)
-    target = Target(StoreSpec(spec, dict(arguments or {}), adapter, revision, guard))
+    target = Target(named)
     with child_environment(sys.path):
         return reported(lambda handler: run_targets([target], options, handler), directory)
 
@@ -184,9 +186,10 @@ def check_here(
 
 
 def check_sequence(
-    store: Store,
-    operations: Sequence[Operation | Mapping[str, JSON]],
+    store: Store | None = None,
+    operations: Sequence[Operation | Mapping[str, JSON]] = (),
     *,
+    bridge: str | None = None,
     store_options: Mapping[str, JSON] | None = None,
     adapter: str | None = None,
     store_args: Mapping[str, JSON] | None = None,
@@ -200,6 +203,7 @@ def check_sequence(
     Args:
         store: as for :func:`check_store`.
         operations: operations, or their JSON form.
+        bridge: as for :func:`check_store`.
         store_options: factory keywords that the sequence needs: ``{"clock": True, "default_ttl_ms": 1000}``.
         adapter: as for :func:`check_store`.
         store_args: keyword arguments for the factory.
@@ -221,12 +225,11 @@ def check_sequence(
         raise UsageError(f"check_sequence: {error}") from error
     settings = Settings(timeout=timeout, settle=settle)
     revision = "2025-11-25" if is_2025(sequence) else "2026-07-28"
-    spec = _spec_of(store, isolated)
-    if spec is None:
+    named = _named(store, bridge, isolated, dict(store_args or {}), adapter, revision, "store")
+    if named is None:
         source, _ = _source(store, store_args, adapter, revision)
         found = replay_here(source, sequence, options, requirement=requirement, settings=settings)
     else:
-        named = StoreSpec(spec, dict(store_args or {}), adapter, revision)
         with child_environment(sys.path):
             found = replay_in_child(named, sequence, options, requirement=requirement, settings=settings)
     if requirement is None:
@@ -254,8 +257,28 @@ def reported(run: Callable[[Callable[[Event], None]], int], directory: Path | No
 # --- naming a store ------------------------------------------------------------------------
 
 
-def _spec_of(store: Store, isolated: bool | None) -> str | None:
+def _named(
+    store: Store | None,
+    bridge: str | None,
+    isolated: bool | None,
+    arguments: dict[str, JSON],
+    adapter: str | None,
+    revision: str,
+    guard: Literal["store", "server"],
+) -> StoreSpec | None:
+    """The target as a child process is told of it; ``None`` to run the store here."""
+    if bridge is None:
+        spec = _spec_of(store, isolated)
+        return None if spec is None else StoreSpec(spec, arguments, adapter, revision, guard)
+    if store is not None or adapter is not None or arguments or isolated is False:
+        raise UsageError("bridge goes without a store, its arguments, an adapter and isolated=False")
+    return StoreSpec(bridge, {}, None, revision, guard, "bridge")
+
+
+def _spec_of(store: Store | None, isolated: bool | None) -> str | None:
     """How a child process can import ``store``; ``None`` to run it here."""
+    if store is None:
+        raise UsageError("there is no store: give one, or the command of a bridge")
     if isolated is False:
         return None
     spec = store if isinstance(store, str) else _importable(store)
@@ -286,7 +309,7 @@ def _name_of(store: object) -> str:
 
 
 def _source(
-    store: Store, arguments: Mapping[str, JSON] | None, adapter: str | None, revision: str
+    store: Store | None, arguments: Mapping[str, JSON] | None, adapter: str | None, revision: str
 ) -> tuple[StoreSource, Adapter | None]:
     if isinstance(store, str):
         return load_source(store, arguments, adapter, revision)

@@ -18,7 +18,7 @@ _COMMENTED_STEPS = 60
 
 def can_be_pytest(target: TargetInfo) -> bool:
     """Whether the target can be opened again from Python: a store that the user named."""
-    return target.kind == "store" and isinstance(target.options.get("store"), str)
+    return target.kind in ("store", "bridge") and isinstance(target.options.get(target.kind), str)
 
 
 def pytest_source(finding: Finding, target: TargetInfo) -> str:
@@ -28,7 +28,7 @@ def pytest_source(finding: Finding, target: TargetInfo) -> str:
     of one line, so that it is valid Python whatever they hold.
     """
     arguments = {
-        "store": _literal(target.options.get("store")),
+        target.kind: _literal(target.options.get(target.kind)),
         "operations": "OPERATIONS",
         "store_options": _parsed(finding.store_options),
         "adapter": _literal(target.options.get("adapter")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -33,6 +33,10 @@ def replay(
     adapter: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Adapter for --store."),
+    ] = None,
+    bridge: Annotated[
+        str | None,
+        typer.Option(metavar="'CMD …'", help="Run it on the store behind this command instead."),
     ] = None,
     url: Annotated[
         str | None,
@@ -67,7 +71,7 @@ def replay(
 
     saved = read_replay(file)
     spec = _server(saved, file, url, header or [], other_header or [], command) or _spec(
-        saved, file, store, store_arg or [], adapter
+        saved, file, store, store_arg or [], adapter, bridge
     )
     try:
         options = StoreOptions.from_json(saved.store_options)
@@ -133,19 +137,24 @@ def _server(
     )
 
 
-def _spec(saved: Replay, file: Path, store: str | None, store_args: Sequence[str], adapter: str | None) -> StoreSpec:
+def _spec(
+    saved: Replay, file: Path, store: str | None, store_args: Sequence[str], adapter: str | None, bridge: str | None
+) -> StoreSpec:
     from mcptasks.conformance.cli.targets import TargetOptions, parse_arguments, targets_of
     from mcptasks.conformance.errors import UsageError
     from mcptasks.conformance.runner.job import StoreSpec
 
-    if store is not None or store_args or adapter is not None:
-        given_spec = targets_of(TargetOptions(store, store_args, adapter, _revision(saved)))[0].spec
-        if store is not None and isinstance(given_spec, StoreSpec):
+    if bridge is None and store is None and not store_args and adapter is None and saved.target.kind == "bridge":
+        bridge = str(saved.target.options.get("bridge", ""))
+    if bridge is not None or store is not None or store_args or adapter is not None:
+        asked = TargetOptions(store, store_args, adapter, _revision(saved), guard=_guard(saved), bridge=bridge)
+        given_spec = targets_of(asked)[0].spec
+        if (store is not None or bridge is not None) and isinstance(given_spec, StoreSpec):
             return given_spec
         raise UsageError("--store-arg and --adapter go with --store, which is missing")
     named: Any = saved.target.options.get("store")
     if saved.target.kind != "store" or not isinstance(named, str):
-        raise UsageError(f"{file}: it names no store that can be opened from here; name one with --store")
+        raise UsageError(f"{file}: it names no store that can be opened from here; name one with --store or --bridge")
     given: Any = saved.target.options.get("store_args", saved.target.options.get("store_arg", {}))
     arguments = given if isinstance(given, dict) else parse_arguments([str(text) for text in given or ()])
     with_adapter: Any = saved.target.options.get("adapter")
@@ -154,8 +163,12 @@ def _spec(saved: Replay, file: Path, store: str | None, store_args: Sequence[str
         arguments,
         with_adapter if isinstance(with_adapter, str) else None,
         _revision(saved),
-        "server" if saved.target.options.get("guard") == "server" else "store",
+        _guard(saved),
     )
+
+
+def _guard(saved: Replay) -> Literal["store", "server"]:
+    return "server" if saved.target.options.get("guard") == "server" else "store"
 
 
 def _revision(saved: Replay) -> str:

@@ -64,6 +64,13 @@ def run(
             help="Adapter for a store with other methods: a short name (mcp) or module:attr.",
         ),
     ] = None,
+    bridge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'CMD …'",
+            help="Command that starts a store in any language: newline-delimited JSON-RPC on its stdin and stdout.",
+        ),
+    ] = None,
     url: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Endpoint of a server over Streamable HTTP: http://host/mcp."),
@@ -169,7 +176,7 @@ def run(
     report_dir: Annotated[Path, typer.Option(metavar="DIR", help="Where the report files go.")] = REPORT_DIR,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no files.")] = False,
 ) -> int:
-    """Check a task store or a server; without --store, --url and --command the embedded references.
+    """Check a task store or a server; without --store, --bridge, --url and --command the embedded references.
 
     Exit codes: 0 conformant, 1 nonconformant, 2 wrong usage, 3 target unusable, 4 inconclusive,
     5 a fault of the suite itself, 130 interrupted.
@@ -201,6 +208,7 @@ def run(
         settle,
         command,
         guard,
+        bridge,
     )
     targets = targets_of(named)
     options = read_options(

@@ -11,6 +11,7 @@ from mcptasks.conformance.errors import UsageError
 from mcptasks.strategies.json_values import JSON
 
 if TYPE_CHECKING:
+    from mcptasks.conformance.runner.job import StoreSpec
     from mcptasks.conformance.runner.run import Target
 
 __all__ = ["TargetOptions", "parse_arguments", "targets_of"]
@@ -39,6 +40,12 @@ class TargetOptions:
     settle: float | None = None
     command: str | None = None
     guard: str = "store"
+    bridge: str | None = None
+
+    @property
+    def is_store(self) -> bool:
+        """Whether a store is named."""
+        return self.store is not None or self.bridge is not None
 
     @property
     def is_server(self) -> bool:
@@ -48,7 +55,7 @@ class TargetOptions:
     @property
     def revisions(self) -> tuple[str, ...]:
         """The revisions that the target may turn out to be of."""
-        both = (_REVISION, _EARLIER) if self.store is not None else (_REVISION,)
+        both = (_REVISION, _EARLIER) if self.is_store else (_REVISION,)
         return both if self.revision == "auto" else (self.revision,)
 
 
@@ -65,6 +72,9 @@ def targets_of(options: TargetOptions) -> list[Target]:
     if options.is_server:
         return [_server(options)]
     _check_no_server_options(options)
+    guard: Literal["store", "server"] = "server" if options.guard == "server" else "store"
+    if options.bridge is not None:
+        return [Target(_bridge(options, options.bridge, guard))]
     if options.store is None:
         for option, given in (("--store-arg", options.store_args), ("--adapter", options.adapter)):
             if given:
@@ -73,8 +83,22 @@ def targets_of(options: TargetOptions) -> list[Target]:
     _check_shape(options.store)
     _check_adapter(options.adapter)
     arguments = parse_arguments(options.store_args)
-    guard: Literal["store", "server"] = "server" if options.guard == "server" else "store"
     return [Target(StoreSpec(options.store, arguments, options.adapter, options.revision, guard))]
+
+
+def _bridge(options: TargetOptions, command: str, guard: Literal["store", "server"]) -> StoreSpec:
+    from mcptasks.conformance.runner.job import StoreSpec
+    from mcptasks.conformance.wire.stdio_process import split_command
+
+    for option, given in (
+        ("--store", options.store),
+        ("--adapter", options.adapter),
+        ("--store-arg", options.store_args),
+    ):
+        if given:
+            raise UsageError(f"{option} and --bridge name two stores: one target at a time")
+    split_command(command, "--bridge")
+    return StoreSpec(command, {}, None, options.revision, guard, "bridge")
 
 
 def _server(options: TargetOptions) -> Target:
@@ -84,6 +108,7 @@ def _server(options: TargetOptions) -> Target:
 
     for option, given in (
         ("--store", options.store),
+        ("--bridge", options.bridge),
         ("--adapter", options.adapter),
         ("--store-arg", options.store_args),
     ):
@@ -125,12 +150,12 @@ def _check_revision(options: TargetOptions) -> None:
     revision = options.revision
     if revision not in (_REVISION, _EARLIER, "auto"):
         raise UsageError(f"--revision {revision}: unknown; write {_REVISION}, {_EARLIER} or auto")
-    if revision == _EARLIER and options.store is None:
+    if revision == _EARLIER and not options.is_store:
         what = "servers of it are" if options.is_server else "without --store it is"
         raise UsageError(f"--revision {revision}: {what} not checked by this version; name a store with --store")
     if options.guard not in ("store", "server"):
         raise UsageError(f"--guard {options.guard}: write store or server")
-    if options.guard == "server" and (options.store is None or revision == _REVISION):
+    if options.guard == "server" and (not options.is_store or revision == _REVISION):
         raise UsageError(f"--guard server goes with a store of revision {_EARLIER}")
 
 

@@ -484,6 +484,9 @@ class Interpreter(Reader):
         if await absorbed():
             raise Stop(self._cancelled())  # else it would be taken for what the aborted call raises
         inner = operation.operation
+        if self.store.bridged:  # the store goes on with it, and what it does then comes at any time
+            await self._handlers[type(inner)](inner)
+            return
         task = self._task(inner.task)
         method, arguments, call = self._spelled(task, inner)
         if isinstance(inner, Resolve) and self.ledger.listeners:

@@ -43,6 +43,8 @@ class Features:
     """Whether any method can be cancelled while it runs."""
     in_process: bool = True
     """Whether the suite holds the target's records and listeners as objects: then it can tamper, listen and abort."""
+    bridged: bool = False
+    """Whether the suite gets copies of what the store holds, over a bridge."""
     well_formed: bool = False
     """Only payloads that are valid for their role may be given (an adapter may not hold others)."""
     revision: str = "2026-07-28"

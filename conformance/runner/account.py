@@ -259,7 +259,7 @@ class Account:
 
 def offered(features: Features) -> frozenset[Need]:
     """The catalogue's needs that a target with these features meets."""
-    needs: set[Need] = {"in-process"}
+    needs: set[Need] = set() if features.bridged else {"in-process"}
     if features.clock:
         needs.add("clock")
     if features.ttl:

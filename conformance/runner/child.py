@@ -121,6 +121,10 @@ class Child:
                 else:
                     quiet_since = now
                     for message in self._split(data):
+                        if message.get("kind") == "gone":
+                            self.ended = Ended("exits", str(message.get("message")))
+                            self.kill()
+                            return
                         yield message
                         if message.get("kind") in ("done", "failed"):
                             self.kill()

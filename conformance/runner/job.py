@@ -15,17 +15,17 @@ __all__ = ["Job", "Spec", "StoreSpec"]
 
 @dataclass(frozen=True, slots=True)
 class StoreSpec:
-    """A store as the user named it."""
+    """A store as the user named it, importable or behind a bridge."""
 
     store: str
-    """``module:attr`` or ``path/file.py:attr``."""
+    """``module:attr`` or ``path/file.py:attr``; of a bridge its command."""
     arguments: dict[str, JSON] = field(default_factory=dict)
     adapter: str | None = None
     revision: str = "auto"
     """Of the store protocol; ``auto`` tells it by the methods."""
     guard: Literal["store", "server"] = "store"
     """2025-11-25: who keeps a task that has ended as it is."""
-    kind: Literal["store"] = "store"
+    kind: Literal["store", "bridge"] = "store"
 
     @property
     def name(self) -> str:
@@ -34,7 +34,7 @@ class StoreSpec:
 
     def options(self) -> dict[str, JSON]:
         """How to name it again on the command line."""
-        out: dict[str, JSON] = {"store": self.store}
+        out: dict[str, JSON] = {self.kind: self.store}
         if self.arguments:
             out["store_args"] = dict(self.arguments)
         if self.adapter is not None:

@@ -22,6 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from mcptasks.conformance.adapters import Adapter
 from mcptasks.conformance.engine.beat import Beat, Stage
 from mcptasks.conformance.engine.campaign import Campaign, replay_once
 from mcptasks.conformance.engine.campaign_2025 import campaign_for
@@ -31,7 +32,7 @@ from mcptasks.conformance.runner.job import Job, StoreSpec
 from mcptasks.conformance.runner.sturdy_loop import SturdyLoop
 from mcptasks.conformance.targets.loading import load_source, probe
 from mcptasks.conformance.targets.records import describe_error
-from mcptasks.conformance.targets.store import StoreOptions
+from mcptasks.conformance.targets.store import StoreOptions, StoreSource
 from mcptasks.strategies.json_values import JSON
 from mcptasks.strategies.operations import sequence_from_json
 
@@ -95,10 +96,28 @@ def _end_with_parent() -> None:
     threading.Thread(target=wait, daemon=True, name="mcptasks-parent").start()
 
 
+async def _source(spec: StoreSpec, timeout: float, pipe: _Pipe) -> tuple[StoreSource, Adapter | None]:
+    if spec.kind == "store":
+        return load_source(spec.store, spec.arguments, spec.adapter, spec.revision)
+    # Imported here: nothing else needs it.
+    from mcptasks.conformance.bridge.faults import Hooks
+    from mcptasks.conformance.bridge.source import Bridge, open_bridge
+
+    def fault(words: str) -> None:
+        pipe({"kind": "failed", "exit_code": 3, "message": words})
+        os._exit(0)
+
+    def gone(words: str) -> None:
+        pipe({"kind": "gone", "message": words})
+        os._exit(0)
+
+    return await open_bridge(Bridge(spec.store, Hooks(fault, gone), timeout), spec.revision)
+
+
 async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
     assert isinstance(job.spec, StoreSpec)
     beat.stage(Stage.IMPORTING)
-    source, adapter = load_source(job.spec.store, job.spec.arguments, job.spec.adapter, job.spec.revision)
+    source, adapter = await _source(job.spec, job.settings.timeout, pipe)
     source.guarded = job.spec.guard == "store"
     source.stage = beat.stage
     source.patience = job.settings.timeout

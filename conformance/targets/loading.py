@@ -93,6 +93,7 @@ async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
         reasons.setdefault("ttl", "the factory has no parameter 'default_ttl_ms'")
     if "location" not in accepts:
         reasons["second-instance"] = "the factory has no parameter 'location'"
+    reasons.update(source.unmet)
     if clock or ttl:
         store = await source.open(StoreOptions(clock=clock, ttl=ttl, default_ttl_ms=60_000))
         try:
@@ -110,10 +111,10 @@ async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
         finally:
             await store.close()
     store = await source.open(StoreOptions())
-    asynchronous = any(inspect.iscoroutinefunction(getattr(store, name)) for name in REQUIRED_METHODS)
+    asynchronous = not source.bridged and any(inspect.iscoroutinefunction(getattr(store, name)) for name in REQUIRED_METHODS)
     await store.close()
     if not asynchronous:
-        reasons["abort"] = "its methods are plain def"
+        reasons.setdefault("abort", "its methods are plain def")
     return Offer(
         Features(
             clock=clock,
@@ -121,6 +122,7 @@ async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
             input_requests=features.input_requests,
             renewable=features.renewable,
             asynchronous=asynchronous,
+            bridged=source.bridged,
             well_formed=features.well_formed,
         ),
         reasons,
@@ -144,6 +146,7 @@ async def _probe_2025(source: StoreSource, adapter: Adapter | None) -> Offer:
     for need, keyword in (("clock", "clock"), ("pages", "page_size"), ("second-instance", "location")):
         if keyword not in accepts:
             reasons.setdefault(need, f"the factory has no parameter '{keyword}'")
+    reasons.update(source.unmet)
     store = await source.open(StoreOptions(clock=clock))
     waits = getattr(store, "wait_for_task_result", None)
     hears = getattr(store, "on_status_change", None)
@@ -168,6 +171,7 @@ async def _probe_2025(source: StoreSource, adapter: Adapter | None) -> Offer:
         input_requests=False,
         renewable=not source.is_instance,
         asynchronous=False,
+        bridged=source.bridged,
         well_formed=adapter is not None and adapter.payloads != "any",
         revision=STORE_2025.revision,
         wait="wait" not in reasons,

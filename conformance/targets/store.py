@@ -146,6 +146,8 @@ class OpenStore:
         self.store = store
         self._source = source
         self.clock = clock
+        self.bridged = source.bridged
+        """Whether the store is elsewhere: then calls cannot be cancelled, and numbers may go through other types."""
         self.options = options
         self._stack = stack
         for name in (*source.protocol.required, *source.protocol.optional):
@@ -219,7 +221,14 @@ class StoreSource:
     """Of the store protocol; ``auto`` until :meth:`settle_revision`."""
     guarded: bool = True
     """2025-11-25: whether the store itself keeps terminal tasks as they are, not the server above it."""
+    unmet: Mapping[str, str] = field(default_factory=dict)
+    """Needs of the catalogue that stores from here cannot meet, whatever they do, with the reasons."""
     _accepts: frozenset[str] | None = None
+
+    @property
+    def bridged(self) -> bool:
+        """Whether the suite gets copies of what the store holds, from another process."""
+        return "in-process" in self.unmet
 
     @property
     def protocol(self) -> StoreProtocol:

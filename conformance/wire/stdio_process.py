@@ -25,8 +25,8 @@ _TERM_S: Final = 0.5
 """Seconds that it has at least to end when it is terminated."""
 
 
-def split_command(command: str) -> list[str]:
-    """The words of a command line, without a shell.
+def split_command(command: str, option: str = "--command") -> list[str]:
+    """The words of a command line, without a shell; ``option`` is what it was given with.
 
     Raises:
         UsageError: there are none, or quotes are open.
@@ -34,9 +34,9 @@ def split_command(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"--command: {error}") from error
+        raise UsageError(f"{option}: {error}") from error
     if not words:
-        raise UsageError("--command: there is no command")
+        raise UsageError(f"{option}: there is no command")
     return words
 
 
@@ -62,13 +62,13 @@ class StdioProcess:
         self._drain = asyncio.ensure_future(self._read_stderr())
 
     @classmethod
-    async def start(cls, command: str) -> StdioProcess:
-        """Start it.
+    async def start(cls, command: str, option: str = "--command") -> StdioProcess:
+        """Start it; ``option`` is what the command was given with.
 
         Raises:
             UsageError: the command cannot be run.
         """
-        words = split_command(command)
+        words = split_command(command, option)
         try:
             process = await asyncio.create_subprocess_exec(
                 *words,
@@ -80,7 +80,7 @@ class StdioProcess:
             )
         except OSError as error:
             shown = text_of(words[0], 60)[1:-1]
-            raise UsageError(f"--command: cannot run {shown}: {error.strerror or error}") from error
+            raise UsageError(f"{option}: cannot run {shown}: {error.strerror or error}") from error
         return cls(process)
 
     @property

@@ -1,0 +1,1 @@
+"""Stores in other languages: a process that speaks JSON-RPC on its standard streams (contract, section 6)."""
