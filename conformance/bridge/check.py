@@ -69,19 +69,20 @@ class Checked:
     """Why no clock may be injected, though the description names ``clockMs``."""
 
 
-async def check_bridge(connection: Connection, timeout: float) -> Checked:
+async def check_bridge(connection: Connection, timeout: float, *, again: bool = False) -> Checked:
     """Check a bridge that was just started.
 
     Args:
         connection: to it; not to be used afterwards, since the store behind may have broken it.
         timeout: seconds for each answer but the first.
+        again: it was checked before: only what has to be known is asked.
 
     Raises:
         BridgeFault: it does not keep to its protocol.
         TargetUnusableError: it ends or never answers, or its store cannot be opened.
         UsageError: it lacks a method.
     """
-    return await _Check(connection, timeout).run()
+    return await _Check(connection, timeout).run(again=again)
 
 
 class _Check:
@@ -89,8 +90,10 @@ class _Check:
         self._connection = connection
         self._timeout = timeout
 
-    async def run(self) -> Checked:
+    async def run(self, *, again: bool) -> Checked:
         description = await self._describe()
+        if again:
+            return Checked(description, False, await self._clock_refused(description))
         await self._ids(description)
         await self._unknown_method()
         await self._open({})
@@ -98,14 +101,15 @@ class _Check:
         try:
             await self._methods(description)
             first = await self._create(description)
+            if "waitForResult" in description.optional:
+                await self._overlap(first)
             await self._close()
             await self._open({})
             reusable = await self._absent(description, first)
             await self._close()
         except (BridgeGone, TimeoutError, StoreError):
             return Checked(description, False, None)  # of the store, and found again where it is judged
-        clock_refused = await self._clock(description) if "clockMs" in description.keywords else None
-        return Checked(description, reusable, clock_refused)
+        return Checked(description, reusable, await self._clock_refused(description))
 
     # --- the bridge alone ------------------------------------------------------------------
 
@@ -154,7 +158,7 @@ class _Check:
             )
 
     async def _close(self) -> None:
-        answer = await self._due(self._connection.send("store/close"))
+        answer = await self._answer(self._connection.send("store/close"), self._timeout)
         if answer.failure is not None and answer.failure.code == METHOD_NOT_FOUND:
             raise self._fault("does not know the method store/close")
 
@@ -186,13 +190,28 @@ class _Check:
             raise self._fault(f"answers {method} with {shown}, which lacks taskId or status, or has no texts there")
         return task_id
 
+    async def _overlap(self, task_id: str) -> None:
+        """A waiter keeps nobody else from being answered."""
+        waiter = self._connection.send("store25/waitForResult", {"taskId": task_id})
+        request = self._connection.send("store25/get", {"taskId": task_id})
+        try:
+            await self._answer(request, self._timeout)
+        except TimeoutError:
+            text = f"does not answer {request.method} while {waiter.method} waits: requests may overlap"
+            raise self._fault(text) from None
+        self._connection.give_up(waiter)
+        end = self._connection.send("store25/updateStatus", {"taskId": task_id, "status": "cancelled"})
+        await self._answer(end, self._timeout)
+
     async def _absent(self, description: Description, task_id: str) -> bool:
         """Whether a store that was opened anew does not have the tasks of the one before."""
         request = self._connection.send(_GET[description.revision], {"taskId": task_id})
         answer = await self._answer(request, self._timeout)
         return answer.result is None
 
-    async def _clock(self, description: Description) -> str | None:
+    async def _clock_refused(self, description: Description) -> str | None:
+        if "clockMs" not in description.keywords:
+            return None
         later = EPOCH + _HOUR
         try:
             await self._open({"clockMs": milliseconds(EPOCH)})

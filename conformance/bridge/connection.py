@@ -134,6 +134,10 @@ class Connection:
         """Send a request and await its result; raises what :meth:`send` and :meth:`answer` raise."""
         return await self.answer(self.send(method, params))
 
+    def note(self, text: str) -> None:
+        """Tell something that is no fault."""
+        self._hooks.note(text)
+
     async def close(self, gently: float = 1.0) -> None:
         """End the process: close its input, wait for so many seconds, terminate, kill."""
         self._closing = True
@@ -206,4 +210,3 @@ class Connection:
 
 def _words(failure: Failure) -> str:
     return f"{failure.message} (code {failure.code})" if failure.message else f"code {failure.code}"
-

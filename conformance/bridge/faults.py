@@ -28,7 +28,7 @@ def _nothing(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Called, with one line, in the moment in which a bridge cannot be used any more.
+    """Called with one line: the first two in the moment in which a bridge cannot be used any more.
 
     Whoever runs a campaign ends it here: what the calls under way raise would be taken for the store's answer.
     """
@@ -37,3 +37,5 @@ class Hooks:
     """The bridge does not keep to its protocol."""
     gone: Callable[[str], object] = _nothing
     """Its process has ended while a store was open."""
+    note: Callable[[str], object] = _nothing
+    """Something to tell that is no fault; the bridge goes on."""

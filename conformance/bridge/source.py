@@ -22,7 +22,9 @@ __all__ = ["Bridge", "open_bridge"]
 
 _CLOSING_S: Final = 1.0
 """Seconds in which a store is expected to close; then its process is ended."""
-_OWN_LISTENERS: Final = "over a bridge all listeners hear one stream of events: which of them hears is the suite's doing"
+_OWN_LISTENERS: Final = (
+    "over a bridge all listeners hear one stream of events: which of them hears is the suite's doing"
+)
 _NOT_APPLICABLE: Final = {"store.event.unsubscribe": _OWN_LISTENERS, "store25.event.independent": _OWN_LISTENERS}
 
 
@@ -40,10 +42,13 @@ class Bridge:
         self._hooks = hooks
         self._timeout = timeout
         self._idle: list[Connection] = []
+        self._busy: set[Connection] = set()
+        self._closes = True
+        """Whether stores are closed; turns false once closing one did not end."""
         self._checked: Checked | None = None
 
-    async def check(self) -> Checked:
-        """Check the bridge itself, in a process of its own.
+    async def check(self, *, again: bool = False) -> Checked:
+        """Check the bridge itself, in a process of its own; less of it when it was checked before.
 
         Raises:
             UsageError: the command cannot be run, or a method is missing.
@@ -51,7 +56,7 @@ class Bridge:
         """
         connection = await Connection.start(self.command, self._hooks)
         try:
-            self._checked = await check_bridge(connection, self._timeout)
+            self._checked = await check_bridge(connection, self._timeout, again=again)
         finally:
             await connection.close(0.0)
         return self._checked
@@ -71,6 +76,7 @@ class Bridge:
         for member, keyword in FACTORY_KEYWORDS[description.revision].items():
             if keyword in keywords:
                 params[member] = milliseconds(clock()) if keyword == "clock" and clock else keywords[keyword]
+        self._busy.add(connection)
         try:
             await connection.call("store/open", params)
         except (BridgeFault, BridgeGone) as error:
@@ -86,12 +92,15 @@ class Bridge:
 
     async def _release(self, connection: Connection) -> None:
         connection.in_use = False
-        if connection.usable and self._checked is not None:
+        self._busy.discard(connection)
+        if self._closes and connection.usable and self._checked is not None:
             try:
                 async with asyncio.timeout(_CLOSING_S):
                     await connection.call("store/close")
+            except TimeoutError:
+                self._closes = False
             except Exception:
-                pass
+                pass  # its process is ended, whatever it was
             else:
                 if self._checked.reusable:
                     self._idle.append(connection)
@@ -99,20 +108,28 @@ class Bridge:
         await connection.close(0.0)
 
     async def close(self) -> None:
-        """End the processes that no store is open in."""
-        idle, self._idle = self._idle, []
-        for connection in idle:
+        """End all processes, those gently that no store is open in."""
+        for connection in self._busy:
+            await connection.close(0.0)
+        for connection in self._idle:
             await connection.close()
+        self._busy.clear()
+        self._idle.clear()
 
 
-async def open_bridge(bridge: Bridge, revision: str = "auto") -> tuple[StoreSource, Adapter]:
+async def open_bridge(bridge: Bridge, revision: str = "auto", *, again: bool = False) -> tuple[StoreSource, Adapter]:
     """Check a bridge; a source of its stores, and what its store's interface cannot express.
+
+    Args:
+        bridge: to be checked.
+        revision: of its store, if one is asked for.
+        again: it was checked before.
 
     Raises:
         UsageError: the command cannot be run, a method is missing, or the store is of another revision than asked for.
         TargetUnusableError: the bridge does not keep to its protocol, ends, or never answers.
     """
-    checked = await bridge.check()
+    checked = await bridge.check(again=again)
     description = checked.description
     if revision not in ("auto", description.revision):
         raise UsageError(f"--bridge: its store is of revision {description.revision}, not {revision}")

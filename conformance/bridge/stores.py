@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
 
 from mcptasks.conformance.bridge.connection import Connection
+from mcptasks.conformance.bridge.digits import Digits
 from mcptasks.conformance.bridge.messages import BadMessage
 from mcptasks.strategies.json_values import JSON, text_of
 
@@ -44,6 +45,7 @@ class BridgedStore:
         self._clock = clock
         self._told = None if clock is None else milliseconds(clock())
         self._order = asyncio.Lock()
+        self._digits = Digits()
         self._listeners: dict[int, Callable[[Any], Any]] = {}
         self._subscribed = 0
         self._running: set[asyncio.Future[Any]] = set()
@@ -54,8 +56,16 @@ class BridgedStore:
             if self._clock is not None and (now := milliseconds(self._clock())) != self._told:
                 self._told = now
                 await self._connection.call("clock/set", {"ms": now})
+            self._digits.send(params)
             request = self._connection.send(method, params)
-        return await self._connection.answer(request, waits=waits)
+        return self._restored(await self._connection.answer(request, waits=waits))
+
+    def _restored(self, value: JSON) -> JSON:
+        before = self._digits.lost
+        value = self._digits.restore(value)
+        if self._digits.lost is not None and before is None:
+            self._connection.note(f"integers beyond 2^53 lose digits over this bridge: {self._digits.lost}")
+        return value
 
     def _subscribe(self, listener: Callable[[Any], Any]) -> Callable[[], None]:
         self._subscribed += 1
@@ -75,7 +85,7 @@ class BridgedStore:
             raise BadMessage(f"sends {method} without {missing[0]}")
         for listener in list(self._listeners.values()):
             try:
-                outcome = listener(params)
+                outcome = listener(self._restored(params))
             except Exception:
                 continue  # a listener that raises does not keep the others from hearing
             if inspect.isawaitable(outcome):
@@ -208,5 +218,7 @@ class BridgedStore25(BridgedStore):
         params = _spoken({"taskId": task_id, "sessionId": session_id})
         found = await self._call("store25/waitForResult", params, waits=True)
         if not isinstance(found, dict) or "status" not in found:
-            raise self._connection.broken(f"answers store25/waitForResult with {text_of(found, 80)}, not with status and result")
+            raise self._connection.broken(
+                f"answers store25/waitForResult with {text_of(found, 80)}, not with status and result"
+            )
         return found["status"], found.get("result")

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from mcptasks.conformance.engine.beat import Words
 from mcptasks.conformance.engine.breach import Breach, Stop
+from mcptasks.conformance.engine.bridged import may_refuse
 from mcptasks.conformance.engine.calling import ABORTED, RAISED, word
 from mcptasks.conformance.engine.describe import seen_record
 from mcptasks.conformance.engine.ledger import Ledger
@@ -211,6 +212,10 @@ class Interpreter(Reader):
         if task.unjudged:
             return step
         edge = step.edges.get(answer)
+        if answer == "raise" and may_refuse(self.store, self.operation):
+            task.unjudged = True
+            self.ledger.withdraw()
+            return step
         if edge is None:
             self._wrong_answer(task, step, answer, value)
         else:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, cast
 
 from mcptasks.conformance.engine.beat import Words
 from mcptasks.conformance.engine.breach import Breach, Stop
+from mcptasks.conformance.engine.bridged import may_refuse
 from mcptasks.conformance.engine.calling import RAISED, word
 from mcptasks.conformance.engine.listing_2025 import ListJudge
 from mcptasks.conformance.engine.reading_2025 import Reader25
@@ -325,6 +326,9 @@ class Interpreter25(Reader25):
         if task.unjudged:
             return
         edge = step.edges.get("raise" if value is RAISED else "ok")
+        if value is RAISED and may_refuse(self.store, self.operation):
+            task.unjudged = True
+            return
         if edge is None:
             cause = step.cause
             actual = f"raises {describe_error(self.error)}" if self.error else "raises"

@@ -118,6 +118,13 @@ class Ledger:
                     due = Due(listener, key, response, self._run.index, False, unmatched)
                     self._dues.setdefault((id(listener), task.id, key), []).append(due)
 
+    def withdraw(self) -> None:
+        """The resolve under way was lawfully refused: nothing of it is due."""
+        for dues in self._dues.values():
+            for due in dues:
+                if due.index == self._run.index:
+                    due.wanted = False
+
     # --- what came -------------------------------------------------------------------------
 
     def after_call(self, name: str) -> None:

@@ -96,7 +96,7 @@ def _end_with_parent() -> None:
     threading.Thread(target=wait, daemon=True, name="mcptasks-parent").start()
 
 
-async def _source(spec: StoreSpec, timeout: float, pipe: _Pipe) -> tuple[StoreSource, Adapter | None]:
+async def _source(spec: StoreSpec, job: Job, pipe: _Pipe) -> tuple[StoreSource, Adapter | None]:
     if spec.kind == "store":
         return load_source(spec.store, spec.arguments, spec.adapter, spec.revision)
     # Imported here: nothing else needs it.
@@ -111,13 +111,21 @@ async def _source(spec: StoreSpec, timeout: float, pipe: _Pipe) -> tuple[StoreSo
         pipe({"kind": "gone", "message": words})
         os._exit(0)
 
-    return await open_bridge(Bridge(spec.store, Hooks(fault, gone), timeout), spec.revision)
+    told: set[str] = set()
+
+    def note(words: str) -> None:
+        if not told:
+            pipe({"kind": "note", "level": "warning", "message": words})
+        told.add(words)
+
+    bridge = Bridge(spec.store, Hooks(fault, gone, note), job.settings.timeout)
+    return await open_bridge(bridge, spec.revision, again=job.mode == "replay" or bool(job.settings.spent_calls))
 
 
 async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
     assert isinstance(job.spec, StoreSpec)
     beat.stage(Stage.IMPORTING)
-    source, adapter = await _source(job.spec, job.settings.timeout, pipe)
+    source, adapter = await _source(job.spec, job, pipe)
     source.guarded = job.spec.guard == "store"
     source.stage = beat.stage
     source.patience = job.settings.timeout

@@ -111,7 +111,9 @@ async def probe(source: StoreSource, adapter: Adapter | None = None) -> Offer:
         finally:
             await store.close()
     store = await source.open(StoreOptions())
-    asynchronous = not source.bridged and any(inspect.iscoroutinefunction(getattr(store, name)) for name in REQUIRED_METHODS)
+    asynchronous = not source.bridged and any(
+        inspect.iscoroutinefunction(getattr(store, name)) for name in REQUIRED_METHODS
+    )
     await store.close()
     if not asynchronous:
         reasons.setdefault("abort", "its methods are plain def")
