@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from mcptasks.conformance.api import StoreReport, check_sequence, check_store
     from mcptasks.conformance.engine.machine import TaskStoreMachine
+    from mcptasks.conformance.engine.machine_2025 import TaskStoreMachine2025
     from mcptasks.conformance.pytest_class import ConformanceWarning, TaskServerConformance, TaskStoreConformance
     from mcptasks.conformance.server_api import check_server
 
@@ -20,6 +21,7 @@ __all__ = [
     "TaskServerConformance",
     "TaskStoreConformance",
     "TaskStoreMachine",
+    "TaskStoreMachine2025",
     "check_sequence",
     "check_server",
     "check_store",
@@ -31,6 +33,7 @@ _PLACES: Final = {
     "TaskServerConformance": "mcptasks.conformance.pytest_class",
     "TaskStoreConformance": "mcptasks.conformance.pytest_class",
     "TaskStoreMachine": "mcptasks.conformance.engine.machine",
+    "TaskStoreMachine2025": "mcptasks.conformance.engine.machine_2025",
     "check_sequence": "mcptasks.conformance.api",
     "check_server": "mcptasks.conformance.server_api",
     "check_store": "mcptasks.conformance.api",

@@ -174,14 +174,15 @@ def check_here(
     options: RunOptions,
     report_dir: Path | None = None,
     adapter: str | None = None,
+    revision: str = "2026-07-28",
 ) -> StoreReport:
     """Check the stores of a factory in this process, under options that were read already.
 
     Raises:
         UsageError: there is no such adapter, or what the factory makes is no store.
     """
-    source, found = source_here(factory, name, None, adapter)
-    info = TargetInfo("store", name, "2026-07-28")
+    source, found = source_here(factory, name, None, adapter, revision)
+    info = TargetInfo("store", name, source.revision)
     return reported(lambda handler: run_here(source, found, info, options, handler), report_dir)
 
 
@@ -320,7 +321,11 @@ def _source(
 
 
 def source_here(
-    store: object, name: str, arguments: Mapping[str, JSON] | None = None, adapter: str | None = None
+    store: object,
+    name: str,
+    arguments: Mapping[str, JSON] | None = None,
+    adapter: str | None = None,
+    revision: str = "2026-07-28",
 ) -> tuple[StoreSource, Adapter | None]:
     """A source for a class, factory or open store at hand, and the adapter to see it through.
 
@@ -328,7 +333,7 @@ def source_here(
         UsageError: there is no such adapter.
     """
     if adapter is None:
-        return StoreSource(store, name, dict(arguments or {})), None
+        return StoreSource(store, name, dict(arguments or {}), revision=revision), None
     try:
         found = find_adapter(adapter)
     except AdapterError as error:

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast
 
 import pytest
 
@@ -107,12 +107,14 @@ class _Conformance:
 
 
 class TaskStoreConformance(_Conformance):
-    """Tests of a task store of revision 2026-07-28; subclass it as ``Test…`` and define :meth:`open_store`.
+    """Tests of a task store; subclass it as ``Test…`` and define :meth:`open_store`.
 
     The attributes below stand in for the pytest options of the same name, which go before them.
     """
 
     mcptasks_kind = "store"
+    revision: ClassVar[str] = "2026-07-28"
+    """Of the store protocol; the other one is ``2025-11-25``."""
     profile: ClassVar[str | None] = None
     """Hypothesis profile of the state machine: ``mcptasks-ci`` or ``mcptasks-long``."""
     adapter: ClassVar[str | None] = None
@@ -121,8 +123,8 @@ class TaskStoreConformance(_Conformance):
     def open_store(self, *arguments: Any, **keywords: Any) -> Any:
         """Open a fresh store: the one hook.
 
-        Name any of the factory keywords ``clock`` and ``default_ttl_ms`` as parameters to have expiry
-        tested without waiting.  It may be async, or give a (sync or async) context manager.
+        Name any of the factory keywords ``clock`` and ``default_ttl_ms`` (2025-11-25: ``clock``, ``default_ttl``,
+        ``page_size``) as parameters to have expiry tested without waiting, and lists walked in small pages.  It may be async, or give a (sync or async) context manager.
         """
         raise NotImplementedError(f"{type(self).__name__} must define open_store()")
 
@@ -131,12 +133,12 @@ class TaskStoreConformance(_Conformance):
         from mcptasks.conformance.pytest_machine import run_machine
 
         _, options = self._report(pytestconfig)
-        run_machine(self.open_store, type(self).__qualname__, options)
+        run_machine(self.open_store, type(self).__qualname__, options, self.revision)
 
     def _run(self, name: str, options: ClassOptions, folder: Path | None) -> TargetReport:
         from mcptasks.conformance.api import check_here
 
-        return check_here(self.open_store, name, options.run, folder, options.adapter).target
+        return check_here(self.open_store, name, options.run, folder, options.adapter, self.revision).target
 
 
 class TaskServerConformance(_Conformance):
@@ -144,7 +146,7 @@ class TaskServerConformance(_Conformance):
     or :attr:`command`.
 
     The attributes above stand in for the pytest options of the same name, which go before them; ``budget``
-    counts requests, 3000 by default.
+    counts requests, 1200 by default.
     """
 
     mcptasks_kind = "server"
@@ -202,7 +204,9 @@ def requirement_ids(cls: type, config: pytest.Config) -> list[str]:
     """
     from mcptasks.conformance.runner.account import selected
 
-    return [item.id for item in selected(options_of(cls, config).run, getattr(cls, "mcptasks_kind", "store"))]
+    kind = cast("Literal['store', 'server']", getattr(cls, "mcptasks_kind", "store"))
+    revision = getattr(cls, "revision", "2026-07-28")
+    return [item.id for item in selected(options_of(cls, config).run, kind, revision)]
 
 
 def _conclude(result: RequirementResult, report: TargetReport, options: ClassOptions) -> None:

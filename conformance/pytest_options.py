@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassOptions", "add_options", "given_values", "options_of"]
 
+REVISIONS: Final = ("2026-07-28", "2025-11-25")
 DEFAULT_BUDGET: Final = "60k"
 """Calls: some seconds in a test run; ``mcptasks run`` digs deeper."""
 
@@ -85,11 +86,19 @@ def options_of(cls: type | None, config: pytest.Config) -> ClassOptions:
         plain = name.replace("-", "_")
         return f"{cls.__name__}.{plain}" if cls is not None and plain in own_names else f"--mcptasks-{name}"
 
-    return _checked(values, named, config, getattr(cls, "adapter", None), kind)
+    revision = getattr(cls, "revision", REVISIONS[0])
+    if revision not in REVISIONS:
+        raise UsageError(f"{cls.__name__ if cls else 'class'}.revision must be one of {', '.join(REVISIONS)}")
+    return _checked(values, named, config, getattr(cls, "adapter", None), kind, revision)
 
 
 def _checked(
-    values: dict[str, Any], named: Callable[[str], str], config: pytest.Config, adapter: str | None, kind: Any
+    values: dict[str, Any],
+    named: Callable[[str], str],
+    config: pytest.Config,
+    adapter: str | None,
+    kind: Any,
+    revision: str,
 ) -> ClassOptions:
     from mcptasks.conformance.outcomes import JudgementOptions
     from mcptasks.conformance.profiles import CI, PROFILES
@@ -115,6 +124,7 @@ def _checked(
         judgement=JudgementOptions(fail_on_warn=fail_on == "warn"),
         named=named,
         kind=kind,
+        revisions=(revision,),
     )
     report_dir = values.get("report_dir")
     return ClassOptions(

@@ -268,6 +268,45 @@ def test_the_state_machine_subclassed_by_hand(pytester: pytest.Pytester) -> None
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
 
 
+STORE_2025 = """
+    from hypothesis import settings
+    from mcptasks.conformance import TaskStoreConformance, TaskStoreMachine2025
+    from mcptasks.conformance.profiles import CI, profile
+    from mcptasks.fixtures.gallery import fault
+    from mcptasks.fixtures.stores.memory_2025 import MemoryTaskStore2025
+
+    class TestGood(TaskStoreConformance):
+        revision = "2025-11-25"
+
+        def open_store(self, clock=None, default_ttl=None, page_size=None):
+            return MemoryTaskStore2025(clock=clock, page_size=page_size)
+
+    class TestBad(TaskStoreConformance):
+        revision = "2025-11-25"
+        select = "store25.status.terminal"
+
+        def open_store(self):
+            return fault("store25-cancel-after-completed").open_store()
+
+    class Machine(TaskStoreMachine2025):
+        def open_store(self, clock=None, page_size=None):
+            return MemoryTaskStore2025(clock=clock, page_size=page_size)
+
+    TestMachine = Machine.TestCase
+    TestMachine.settings = settings(profile(CI), max_examples=5)
+"""
+
+
+def test_stores_of_the_other_revision(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(STORE_2025)
+    chosen = "requirement or TestMachine"
+    result = pytester.runpytest_subprocess(*QUICK[:2], "--mcptasks-budget=2k", "-k", chosen)
+    outcomes = result.parseoutcomes()
+    assert outcomes["failed"] == 1, _names(result)
+    assert outcomes["passed"] > 30
+    result.stdout.fnmatch_lines(["*FAILED*TestBad::test_requirement*store25.status.terminal*"])
+
+
 def test_storage_of_the_user_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hypothesis import configuration
 

@@ -175,7 +175,7 @@ def test_what_was_under_way_is_found_by_its_number(tmp_path: Path) -> None:
             (0, 0, [CreateTask("t1")]),
             (1, 10_000_000 + 2 * BATCH, plan.random_sequence(10_000_000 + 2 * BATCH)),
             (2, 3, plan.phases[2].alphabet.operations((3,)) if plan.phases[2].alphabet else []),
-            (9, 90_000_007, plan.random_sequence(90_000_007)),
+            (10, 100_000_007, plan.random_sequence(100_000_007)),
         ):
             beat.phase(phase)
             beat.sequence(sequence)

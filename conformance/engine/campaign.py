@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcptasks.conformance.engine.beat import Beat, Stage
 from mcptasks.conformance.engine.breach import Breach
@@ -338,7 +338,7 @@ class Campaign:
             self._source,
             self._features,
             self._settings.seed,
-            make=cast("Any", self._interpreter),  # it drives stores of 2026-07-28 only
+            make=self._interpreter,
             beat=self._beat,
             breached=breached,
             going_on=going_on,

@@ -15,8 +15,9 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from mcptasks.conformance.engine.beat import Beat, Stage
 from mcptasks.conformance.engine.breach import Breach
-from mcptasks.conformance.engine.interpreter import Interpreter
 from mcptasks.conformance.engine.machine import TaskStoreMachine
+from mcptasks.conformance.engine.machine_2025 import TaskStoreMachine2025
+from mcptasks.conformance.engine.machine_base import StoreMachine
 from mcptasks.conformance.engine.plan import Features
 from mcptasks.conformance.targets.store import OpenStore, StoreOptions, StoreSource
 from mcptasks.strategies.operations import Operation, sequence_to_json
@@ -36,7 +37,7 @@ def drive(
     features: Features,
     seed_value: int,
     *,
-    make: Callable[[OpenStore], Interpreter],
+    make: Callable[[OpenStore], Any],
     beat: Beat,
     breached: Breached,
     going_on: Callable[[], bool],
@@ -56,7 +57,9 @@ def drive(
         examples: how many at most.
     """
 
-    class CampaignMachine(TaskStoreMachine):
+    of_revision: type[StoreMachine] = TaskStoreMachine2025 if features.revision == "2025-11-25" else TaskStoreMachine
+
+    class CampaignMachine(of_revision):  # type: ignore[valid-type, misc]  # which one is known only now
         @classmethod
         def _event_loop(cls) -> asyncio.AbstractEventLoop:
             return loop
@@ -67,7 +70,7 @@ def drive(
         def _features(self) -> Features:
             return features
 
-        def _make(self, store: OpenStore) -> Interpreter:
+        def _make(self, store: OpenStore) -> Any:
             return make(store)
 
         def _run(self, coroutine: Any) -> Any:

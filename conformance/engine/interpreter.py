@@ -182,6 +182,10 @@ class Interpreter(Reader):
             raise Stop(self._cancelled())
         self.index += 1
 
+    async def abandon(self) -> None:
+        """Unsubscribe the listeners of a sequence that is not judged to its end."""
+        await self._end()
+
     async def finish(self) -> None:
         """Judge what can only be judged at the end of a sequence, and unsubscribe its listeners.
 

@@ -148,6 +148,40 @@ class Interpreter25(Reader25):
             breach = breach or self._cancelled()
         return breach
 
+    async def step(self, operation: Operation) -> None:
+        """Run one more operation.
+
+        Raises:
+            Stop: it shows a breach.
+        """
+        self.operation = operation
+        try:
+            await self.perform(operation)
+        except asyncio.CancelledError:
+            raise Stop(self._cancelled()) from None
+        if await absorbed():
+            raise Stop(self._cancelled())
+        self.index += 1
+
+    async def finish(self) -> None:
+        """Judge what can only be judged at the end of a sequence; end its waiters and listeners.
+
+        Raises:
+            Stop: a waiter or an event that was due did not come, or one came that was not.
+        """
+        try:
+            await self.waiters.settle()
+            await self.ledger.settle()
+        except asyncio.CancelledError:
+            raise Stop(self._cancelled()) from None
+        finally:
+            await self._end()
+            await absorbed()
+
+    async def abandon(self) -> None:
+        """End waiters and listeners of a sequence that is not judged to its end."""
+        await self._end()
+
     async def perform(self, operation: Operation) -> None:
         """Run one operation.
 

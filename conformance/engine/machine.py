@@ -14,21 +14,15 @@ steps.  Every breach of another requirement is another failure to Hypothesis.
 
 from __future__ import annotations
 
-import asyncio
-from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import Bundle, initialize, precondition, rule
 
-from mcptasks.conformance.engine.breach import Breach, Stop
-from mcptasks.conformance.engine.expand import with_reads
 from mcptasks.conformance.engine.interpreter import Interpreter
-from mcptasks.conformance.engine.plan import Features, Plan
-from mcptasks.conformance.engine.watchdog import Watchdog
-from mcptasks.conformance.errors import TargetUnusableError
+from mcptasks.conformance.engine.machine_base import ConformanceFailure, StoreMachine
+from mcptasks.conformance.engine.plan import Features
 from mcptasks.conformance.model.automaton import Automaton
-from mcptasks.conformance.targets.store import StoreOptions, StoreSource
 from mcptasks.strategies.arbitrary import keys, payloads
 from mcptasks.strategies.operations import (
     Abort,
@@ -49,71 +43,19 @@ from mcptasks.strategies.operations import (
 __all__ = ["ConformanceFailure", "TaskStoreMachine"]
 
 
-class ConformanceFailure(AssertionError):
-    """A store broke a requirement.  One subclass for each requirement, so that Hypothesis tells them apart."""
-
-
-@cache
-def failure_of(requirement: str) -> type[ConformanceFailure]:
-    """The failure class of a requirement."""
-    return type(f"Breach of {requirement}", (ConformanceFailure,), {})
-
-
 def _entries() -> st.SearchStrategy[dict[str, Any]]:
     key = st.one_of(st.sampled_from("abc"), keys())
     return st.dictionaries(key, payloads(), max_size=3)
 
 
-class TaskStoreMachine(RuleBasedStateMachine):
+class TaskStoreMachine(StoreMachine):
     """Generates operations on a 2026-07-28 task store and checks every observation.
 
-    Subclass it and give it :meth:`open_store`; everything else has a default.
+    Subclass it and give it :meth:`open_store`, which may name the keywords ``clock`` and ``default_ttl_ms``;
+    everything else has a default.
     """
 
     tasks = Bundle("tasks")
-    _own_loop: ClassVar[asyncio.AbstractEventLoop]
-
-    settle: ClassVar[float] = 2.0
-    """Seconds to wait for events that are due."""
-    timeout: ClassVar[float] = 10.0
-    """Seconds after which an awaited call counts as never ending."""
-    warnings_fail: ClassVar[bool] = False
-    """Whether a breach that the catalogue only warns of fails the test."""
-
-    def open_store(self) -> Any:
-        """Open a fresh store: the one hook.
-
-        Name any of the keywords ``clock`` and ``default_ttl_ms`` as parameters to have expiry tested.  May
-        be async, or give a context manager.
-        """
-        raise NotImplementedError(f"{type(self).__name__} must define open_store()")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.operations: list[Operation] = []
-        """What this example has done so far."""
-        self.options = StoreOptions()
-        self.ended = False
-        self._loop = self._event_loop()
-        self._source = self._store_source()
-        self._interpreter: Interpreter | None = None
-        self._store: Any = None
-        self._watchdog: Watchdog | None = None
-        self._created = 0
-        self._listeners = 0
-
-    # --- what a subclass of the suite's own changes ----------------------------------------
-
-    @classmethod
-    def _event_loop(cls) -> asyncio.AbstractEventLoop:
-        loop: asyncio.AbstractEventLoop | None = cls.__dict__.get("_own_loop")
-        if loop is None or loop.is_closed():
-            loop = asyncio.new_event_loop()
-            cls._own_loop = loop
-        return loop
-
-    def _store_source(self) -> StoreSource:
-        return StoreSource(self.open_store, type(self).__name__)
 
     def _features(self) -> Features:
         accepts = self._source.accepts
@@ -122,86 +64,16 @@ class TaskStoreMachine(RuleBasedStateMachine):
     def _automaton(self) -> Automaton:
         return Automaton()
 
-    def _known(self) -> set[str]:
-        return set()
-
-    def _make(self, store: Any) -> Interpreter:
+    def _make(self, store: Any) -> Any:
         return Interpreter(store, self._automaton(), known=self._known(), settle=self.settle)
 
-    def _breached(self, breach: Breach) -> None:
-        self._judged(self._run(self._attributed(breach)))
-
-    async def _attributed(self, breach: Breach) -> Breach:
-        """The breach under the name that it has where every operation is read back, on a fresh store.
-
-        Without reads in between a deviation shows late, and an innocent operation would be blamed.
-        """
-        if breach.soft or breach.state == "any" or self._watchdog is None or self._interpreter is None:
-            return breach
-        store = await self._source.open(self.options)
-        try:
-            interpreter = self._make(store)
-            interpreter.beat = self._interpreter.beat  # the one that the watchdog looks at
-            with self._watchdog.over(interpreter):
-                found = await interpreter.run(with_reads(self.operations))
-        finally:
-            await store.close()
-        return breach if found is None or found.soft or found.state == "any" else found
-
-    def _judged(self, breach: Breach) -> None:
-        from mcptasks.conformance.catalogue import load_catalogue
-
-        requirement = load_catalogue().find(breach.requirement)
-        only_warns = breach.warning or (requirement is not None and requirement.verdict != "fail")
-        if only_warns and not self.warnings_fail:
-            self.ended = True
-            return
-        section = requirement.section if requirement is not None else ""
-        raise failure_of(breach.requirement)(
-            f"{breach.requirement}: {breach.message}\n  expected: {breach.expected}\n  actual:   {breach.actual}"
-            f"\n  source:   {section}"
-        )
-
-    # --- running ---------------------------------------------------------------------------
-
-    def _run(self, coroutine: Any) -> Any:
-        return self._loop.run_until_complete(coroutine)
-
-    async def _open(self) -> None:
-        try:
-            self._store = await self._source.open(self.options)
-        except TargetUnusableError:
-            if self.options == StoreOptions():
-                raise
-            self.options = StoreOptions()  # a factory may refuse some ttl
-            self._store = await self._source.open(self.options)
-        self._interpreter = self._make(self._store)
-        if self._watchdog is None:
-            self._watchdog = Watchdog(self._interpreter.beat, self.timeout)
-            self._watchdog.start()
-
-    async def _step(self, operation: Operation) -> None:
-        assert self._interpreter is not None
-        assert self._watchdog is not None
-        with self._watchdog.over(self._interpreter):
-            await self._interpreter.step(operation)
-
-    def _do(self, operation: Operation) -> None:
-        if self.ended or self._interpreter is None:
-            return
-        self.operations.append(operation)
-        try:
-            self._run(self._step(operation))
-        except Stop as stop:
-            self._breached(stop.breach)
+    def _last_reads(self) -> list[Operation]:
+        return [Get(f"t{number}") for number in range(1, self._created + 1)]
 
     @initialize(target=tasks, data=st.data())
     def first_task(self, data: Any) -> str:
         """Open the store and create a task."""
-        plan = Plan(0, self._features())
-        choices = list(dict.fromkeys(plan.options(batch) for batch in range(8)))
-        self.options = data.draw(st.sampled_from(choices), label="store opened with")
-        self._run(self._open())
+        self._begin(data)
         if self._features().in_process and data.draw(st.booleans(), label="with a listener"):
             self.subscribe("plain")
         return self._new_task()
@@ -298,28 +170,3 @@ class TaskStoreMachine(RuleBasedStateMachine):
         if self._features().input_requests:
             operations += [SetInput(task, requests), Resolve(task, requests)]
         self._do(operations[pick % len(operations)])
-
-    def teardown(self) -> None:
-        """Read every task a last time, judge late events, close the store."""
-        interpreter = self._interpreter
-        if interpreter is None:
-            return
-        try:
-            if not self.ended:
-                for number in range(1, self._created + 1):
-                    self._do(Get(f"t{number}"))
-                    if self.ended:
-                        break
-            if not self.ended:
-                try:
-                    self._run(interpreter.finish())
-                except Stop as stop:
-                    self._breached(stop.breach)
-        finally:
-            self._interpreter = None
-            self._run(self._close())
-
-    async def _close(self) -> None:
-        if self._watchdog is not None:
-            await self._watchdog.stop()
-        await self._store.close()

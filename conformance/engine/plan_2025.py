@@ -58,6 +58,7 @@ class Plan25(Plan):
         add(0.56, "waiter", 1, 2)
         add(0.60, "clock", 1, 2, 3)
         phases.append(Phase(len(phases), "sweep", 0.64))
+        phases.append(Phase(len(phases), "hypothesis", 0.70))
         phases.append(Phase(len(phases), "random", 0.80))
         add(1.0, "one-task", 4)
         add(1.0, "sessions", 3)

@@ -158,6 +158,10 @@ class WireInterpreter(Reporter):
             await self._end(judged=False)
             raise
 
+    async def abandon(self) -> None:
+        """End the tasks of a sequence that is not judged to its end."""
+        await self._end(judged=False)
+
     async def _do(self, operation: Operation) -> None:
         handler = self._handlers.get(type(operation))
         if handler is not None:
