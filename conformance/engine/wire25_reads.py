@@ -1,0 +1,229 @@
+"""Judging what ``tasks/get`` shows: against the model, and against what was shown before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from mcptasks.conformance.engine.wire25_describe import ASPECTS, ROWS, expected_states, method_of, shown, word
+from mcptasks.conformance.engine.wire25_tasks import Task25
+from mcptasks.conformance.model.automaton import Cause
+from mcptasks.conformance.model.states import ABSENT, CANCELLED, COMPLETED, FAILED, GONE, STATUSES, TERMINAL, TaskState
+from mcptasks.conformance.model.wire_2025 import Fit, fit
+from mcptasks.conformance.wire.client import Reply
+from mcptasks.conformance.wire.forms import instant
+from mcptasks.conformance.wire.names import INVALID_PARAMS
+from mcptasks.strategies.json_values import JSON, text_of
+
+if TYPE_CHECKING:
+    from mcptasks.conformance.engine.wire25_interpreter import Wire25Interpreter
+
+__all__ = ["Read25"]
+
+_SOFT: Final = ("asked", "left")
+
+
+class Read25:
+    """The interpreter's judgement of reads."""
+
+    def __init__(self, interpreter: Wire25Interpreter) -> None:
+        self._run = interpreter
+
+    def judge(self, task: Task25, reply: Reply, *, final: bool) -> str:
+        """Judge one ``tasks/get``.
+
+        Returns:
+            The aspect that is not settled, so that it has to be read again unless this is the ``final`` time; else
+            nothing.
+
+        Raises:
+            Stop: it shows a breach.
+        """
+        if task.unjudged:
+            return ""
+        cause = self._cause(task)
+        seen = self._seen(task, cause, reply)
+        if seen is None:
+            return ""
+        fits = [(fit(state, seen), choice) for state, choice in task.node.states]
+        settled = [(item.state, choice) for item, choice in fits if item.state is not None and not item.aspect]
+        if settled:
+            self._accept(task, cause, settled, seen)
+            return ""
+        return self._unsettled(task, cause, [item for item, _ in fits], reply, seen, final=final)
+
+    def _unsettled(self, task: Task25, cause: Cause, fits: list[Fit], reply: Reply, seen: str, *, final: bool) -> str:
+        soft = [item for item in fits if item.state is not None]
+        aspect = (soft or fits)[0].aspect
+        if soft or self._was_so(task, seen):
+            if not final:
+                return aspect
+            if not self._run.profile.settles:
+                self._run.inconclusive(task, cause)
+                return ""
+            if soft:
+                # A recommendation only: the sequence goes on with what is shown.
+                self._wrong(task, cause, aspect, reply, soft=True, waited=True)
+                self._accept(task, cause, [(item.state, None) for item in soft if item.state is not None], seen)
+                return ""
+            self._wrong(task, cause, aspect, reply, waited=True)
+        if aspect == "life" and task.near_expiry:
+            task.node, task.cause = self._run.automaton.start(TaskState(GONE)), None
+            return ""
+        if aspect == "life" and task.fetched and task.node.status in TERMINAL:
+            self._forgotten(task, cause, reply)
+            return ""
+        self._wrong(task, cause, aspect, reply)
+        return ""
+
+    def _was_so(self, task: Task25, seen: str) -> bool:
+        """Whether it was lawful before steps whose effect no read has shown yet."""
+        return any(
+            (item := fit(state, seen)).state is not None and not item.aspect
+            for node in task.stale
+            for state, _ in node.states
+        )
+
+    # --- what was shown --------------------------------------------------------------------
+
+    def _cause(self, task: Task25) -> Cause:
+        if task.cause is not None:
+            return task.cause
+        automaton, status = self._run.automaton, task.node.status
+        row = "other" if self._run.changes[task.seen_at :] else "reread"
+        return automaton.cause("get", row, status)
+
+    def _seen(self, task: Task25, cause: Cause, reply: Reply) -> str | None:
+        result = reply.result
+        if result is None:
+            task.outline = reply.code
+            if reply.code == INVALID_PARAMS:
+                return ABSENT
+            actual = shown(None, reply.error)
+            self._run.breach(
+                "tasks25.get.unknown",
+                "get",
+                "get",
+                task.node.status,
+                "return",
+                f"tasks/get of a task that is {word(task.node.status)} is answered with {actual}",
+                expected_states(task.node),
+                actual,
+            )
+            return None
+        status = result.get("status")
+        if not isinstance(status, str) or status not in STATUSES:
+            task.unjudged = True  # reported by its form
+            return None
+        named = result.get("taskId")
+        if isinstance(named, str) and named != task.id and task.node.status not in (ABSENT, GONE):
+            self._run.breach(
+                "tasks25.shape.get-flat",
+                "get",
+                "get",
+                status,
+                "identity",
+                f"tasks/get shows a task whose taskId is {text_of(named, 60)}",
+                "the taskId that was asked for",
+                f"taskId {text_of(named, 60)}",
+            )
+        self.times(task, status, result)
+        task.was_read = True
+        task.outline = status
+        return status
+
+    def times(self, task: Task25, status: str, result: Mapping[str, JSON]) -> None:
+        """Take what a task says of its times."""
+        created = instant(result.get("createdAt"))
+        if task.created is not None and created is not None and created != task.created:
+            self._run.soft(
+                "tasks25.shape.createdat",
+                "get",
+                status,
+                "createdAt",
+                f"createdAt changes from {task.created.isoformat()} to {created.isoformat()}",
+                "createdAt is when the task was created, and stays so",
+            )
+        task.created = task.created or created
+        ttl, poll = result.get("ttl"), result.get("pollInterval")
+        task.ttl_ms = ttl if isinstance(ttl, (int, float)) and not isinstance(ttl, bool) else None
+        task.poll_ms = poll if isinstance(poll, (int, float)) and not isinstance(poll, bool) and poll >= 0 else None
+        choices = self._run.automaton.choices
+        if poll is not None and task.poll_ms is not None:
+            choices[("tasks25.shape.pollinterval", "given")] += 1
+        elif poll is None:
+            choices[("tasks25.shape.pollinterval", "absent")] += 1
+
+    # --- accepting -------------------------------------------------------------------------
+
+    def _accept(
+        self,
+        task: Task25,
+        cause: Cause,
+        fits: list[tuple[TaskState, tuple[str, str] | None]],
+        seen: str,
+    ) -> None:
+        automaton = self._run.automaton
+        task.node = automaton.node([(state, None) for state, _ in fits])
+        cause.reads[task.node] = cause.reads.get(task.node, 0) + 1
+        if task.node.status == GONE and cause.state not in (ABSENT, GONE) and not task.node.expired:
+            automaton.choices[("tasks25.cancel.delete", "deleted")] += 1
+        elif seen == CANCELLED:
+            automaton.choices[("tasks25.cancel.delete", "kept")] += 1
+        tool_error = bool(task.ending().get("result", {}).get("isError")) if task.ending() else False
+        if cause.row == "complete-error" and seen == COMPLETED and tool_error:
+            self._run.soft(
+                "tasks25.life.iserror-failed",
+                "complete",
+                cause.state,
+                "status",
+                "a task whose tool gave a result with isError ends completed",
+                "status failed",
+            )
+        if seen in TERMINAL:
+            self._run.automaton.shapes[f"get-{FAILED}" if seen == FAILED else "get-ended"] += 1
+        task.cause = None
+        task.stale.clear()
+        task.seen_at = len(self._run.changes)
+
+    # --- breaches --------------------------------------------------------------------------
+
+    def _forgotten(self, task: Task25, cause: Cause, reply: Reply) -> None:
+        """A task that goes once its result was handed out: whether it may is not said (warned of)."""
+        task.node, task.cause = self._run.automaton.start(TaskState(GONE)), None
+        self._run.breach(
+            "tasks25.result.repeatable",
+            "get_result",
+            "result",
+            cause.state,
+            "life",
+            "a task is gone once its result was fetched, before its ttl has passed",
+            "the task, until its ttl has passed",
+            shown(reply.result, reply.error),
+            soft=True,
+            warning=True,
+        )
+
+    def _wrong(
+        self, task: Task25, cause: Cause, aspect: str, reply: Reply, *, soft: bool = False, waited: bool = False
+    ) -> None:
+        run, node = self._run, task.node
+        if aspect == "life" and not task.was_read:
+            cause = run.automaton.cause("create", "create", node.status)  # nobody has ever seen it
+        requirement = run.automaton.model.blame(cause.row, cause.state, aspect, node.status)
+        told = ROWS.get(cause.row, f"tasks/get after {method_of(cause.name)} on a task that was {word(cause.state)}")
+        text = f"{told} shows {ASPECTS[aspect]}"
+        if waited:
+            text += f" for {run.deadline(task):g} s"
+        run.breach(
+            requirement,
+            cause.name,
+            cause.row,
+            cause.state,
+            aspect,
+            text,
+            expected_states(node),
+            shown(reply.result, reply.error),
+            soft=soft,
+            waited=waited,
+        )
