@@ -41,6 +41,7 @@ ALLOWED: dict[str, set[str]] = {
         "conformance.errors",
         "conformance.model",
         "conformance.probes",
+        "conformance.probes_2025",
         "conformance.targets",
         "conformance.wire",
         "conformance.wire_2025",
@@ -54,6 +55,14 @@ ALLOWED: dict[str, set[str]] = {
         "conformance.errors",
         "conformance.targets",
         "conformance.wire",
+    },
+    "conformance.probes_2025": {
+        "strategies",
+        "conformance.engine",
+        "conformance.errors",
+        "conformance.probes",
+        "conformance.wire",
+        "conformance.wire_2025",
     },
     "conformance.runner": {
         "strategies",

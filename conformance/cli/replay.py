@@ -134,6 +134,7 @@ def _server(
         profile=options.get("profile"),
         mapping=options.get("mapping") or {},
         settle=options.get("settle"),
+        revision=_revision(saved),
     )
 
 

@@ -124,7 +124,10 @@ def run(
     ] = None,
     revision: Annotated[
         str,
-        typer.Option(metavar="REVISION", help="2026-07-28, of stores also 2025-11-25; auto tells it by the methods."),
+        typer.Option(
+            metavar="REVISION",
+            help="2026-07-28 or 2025-11-25; auto tells it by a store's methods, or takes the latest that a server speaks.",
+        ),
     ] = "auto",
     guard: Annotated[
         str,

@@ -55,7 +55,8 @@ class TargetOptions:
     @property
     def revisions(self) -> tuple[str, ...]:
         """The revisions that the target may turn out to be of."""
-        both = (_REVISION, _EARLIER) if self.is_store else (_REVISION,)
+        named = self.is_store or (self.is_server and self.command is None)
+        both = (_REVISION, _EARLIER) if named else (_REVISION,)
         return both if self.revision == "auto" else (self.revision,)
 
 
@@ -128,6 +129,7 @@ def _server(options: TargetOptions) -> Target:
         max_requests=options.max_requests,
         rate=options.rate,
         settle=options.settle,
+        revision=options.revision,
     )
     return Target(spec, None, DEFAULT_REQUESTS)
 
@@ -150,9 +152,11 @@ def _check_revision(options: TargetOptions) -> None:
     revision = options.revision
     if revision not in (_REVISION, _EARLIER, "auto"):
         raise UsageError(f"--revision {revision}: unknown; write {_REVISION}, {_EARLIER} or auto")
-    if revision == _EARLIER and not options.is_store:
-        what = "servers of it are" if options.is_server else "without --store it is"
-        raise UsageError(f"--revision {revision}: {what} not checked by this version; name a store with --store")
+    if revision == _EARLIER and not options.is_store and not options.is_server:
+        raise UsageError(
+            f"--revision {revision}: without a target it is not checked by this version; name a store with --store or "
+            "a server with --url"
+        )
     if options.guard not in ("store", "server"):
         raise UsageError(f"--guard {options.guard}: write store or server")
     if options.guard == "server" and (not options.is_store or revision == _REVISION):

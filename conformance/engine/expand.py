@@ -66,8 +66,16 @@ def closing_reads(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def is_2025(operations: Iterable[Operation]) -> bool:
-    """Whether a sequence is for a store of revision 2025-11-25."""
-    return any(type(operation) in NAMES for operation in operations)
+    """Whether a sequence is for a store of revision 2025-11-25.
+
+    On a server of that revision some of these operations stand among those of the other, which say what it is.
+    """
+    operations = list(operations)
+    return any(type(operation) in NAMES for operation in operations) and not any(map(_of_2026, operations))
+
+
+def _of_2026(operation: Operation) -> bool:
+    return isinstance(operation, (Create, Get, SetInput, Resolve, Cancel, Complete, Fail))
 
 
 def _reads(task: str, later: bool) -> list[Operation]:

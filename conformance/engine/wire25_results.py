@@ -12,7 +12,7 @@ from mcptasks.conformance.model.wire_attribution_2025 import result_at_risk
 from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.names import INVALID_PARAMS
 from mcptasks.conformance.wire_2025.forms import related_task
-from mcptasks.conformance.wire_2025.session import Waiting
+from mcptasks.conformance.wire_2025.session import Session, Waiting
 from mcptasks.strategies.json_values import text_of
 
 if TYPE_CHECKING:
@@ -44,9 +44,13 @@ class Result25:
         run.transcript.add("tasks/result", params, note="waits")
         waiting = session.begin("tasks/result", params)
         task.waiters.append(waiting)
-        await session.until(lambda: waiting.done or bool(session.lost), _BLOCKING_S)
+        await self._until_over(session, waiting, _BLOCKING_S)
         self.check(task)
         return waiting
+
+    @staticmethod
+    async def _until_over(session: Session, waiting: Waiting, seconds: float) -> None:
+        await session.until(lambda: waiting.done or bool(session.lost), seconds)
 
     def check(self, task: Task25) -> None:
         """Judge the waiters of a task that lives.
@@ -81,7 +85,7 @@ class Result25:
             waiting = task.waiters[0]
             known = f"tasks25.result.terminal/result/{task.node.status}/hang" in run.known
             patience = 0.05 if known else run.deadline(task)
-            await session.until(lambda: self._over(waiting, session), patience)
+            await self._until_over(session, waiting, patience)
             task.waiters.pop(0)
             if waiting.problem is not None:
                 run.broken(waiting.problem, "wait_result")
@@ -109,7 +113,7 @@ class Result25:
         )
         if f"tasks25.result.terminal/result/{task.node.status}/hang" in run.known:
             patience = min(patience, 0.2)
-        await session.until(lambda: waiting.done or bool(session.lost), patience)
+        await self._until_over(session, waiting, patience)
         if waiting.problem is not None:
             run.broken(waiting.problem, operation)
         if waiting.reply is None:

@@ -22,7 +22,7 @@ from mcptasks.conformance.wire_2025.session import Session
 from mcptasks.conformance.wire_2025.transcript import Transcript25
 from mcptasks.strategies.json_values import JSON, text_of
 
-__all__ = ["Introduction25", "OpenServer25", "ServerSource25", "introduce25"]
+__all__ = ["Introduction25", "OpenServer25", "ServerSource25", "introduce25", "speaks_2025"]
 
 _UNKNOWN_TOOL: Final = "mcptasks_no_such_tool"
 _OPENINGS: Final = 3
@@ -234,6 +234,20 @@ async def _introduced(client: Client25, spec: ServerSpec, session: Session) -> I
         smells,
         _notes(profile),
     )
+
+
+async def speaks_2025(spec: ServerSpec, url: str) -> bool:
+    """Whether a server answers ``initialize`` in this revision."""
+    client = Client25(spec, url)
+    session = Session(client, listens=False)
+    try:
+        reply = await session.open()
+        return reply.result is not None and session.version == VERSION
+    except WireProblem:
+        return False
+    finally:
+        await session.close()
+        await client.close()
 
 
 def _tasks_of(result: Mapping[str, JSON]) -> Mapping[str, JSON]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from mcptasks.conformance.engine.wire_plan import FIXED, IDS, WIRE_FEATURES, Wir
 from mcptasks.conformance.engine.wire_server import Introduction, ServerSource
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.model.states import TERMINAL
-from mcptasks.conformance.probes.phase import applicable, replay_probe, run_probe
+from mcptasks.conformance.probes.phase import Outcome, applicable, replay_probe, run_probe
 from mcptasks.conformance.probes.probe import Probe as ProbeEntry
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.conformance.wire.problems import RequestsSpentError
@@ -85,15 +85,71 @@ class WireCampaign(Campaign):
         self, source: ServerSource, settings: Settings, emit: Emit, beat: Beat, introduction: Introduction
     ) -> None:
         super().__init__(source, settings, emit, beat, WIRE_FEATURES)  # type: ignore[arg-type]  # opened alike
-        self._server = source
-        self._wire = WireAutomaton()
+        self._server: Any = source
+        self._wire: Any = self._new_automaton()
         self._wire.exercised.update(source.opened.client.exercised)
-        self._replays = WireAutomaton()
+        self._replays: Any = self._new_automaton()
         self.automaton = self._wire
-        self.plan: Any = WirePlan(settings.seed, introduction.profile, settings.avoid)
-        self._introduction = introduction
+        self.plan: Any = self._new_plan(introduction)
+        self._introduction: Any = introduction
         self._commands: dict[tuple[Operation, ...], tuple[str, ...]] = {}
         """The requests of each sequence that was replayed for the finding under way, up to its breach."""
+
+    # --- what a revision brings of its own --------------------------------------------------
+
+    _entropy = "tasks.sec.entropy"
+
+    def _new_automaton(self) -> Any:
+        return WireAutomaton()
+
+    def _new_plan(self, introduction: Any) -> Any:
+        return WirePlan(self._settings.seed, introduction.profile, self._settings.avoid)
+
+    def _new_interpreter(self, server: Any, automaton: Any, settle: float | None) -> Any:
+        return WireInterpreter(server, automaton, known=self.known, settle=settle, beat=self._beat.words)
+
+    async def _replay(self, operations: Sequence[Operation], settle: float | None = None) -> Breach | None:
+        return await replay_on_server(
+            self._server, operations, known=self.known, settle=settle, beat=self._beat, automaton=self._replays
+        )
+
+    def _applicable(self) -> Iterable[ProbeEntry]:
+        return applicable(self._server)
+
+    async def _probed(self, probe: ProbeEntry, *, counted: bool) -> Outcome:
+        """Run a probe; what it observes counts only the first time."""
+        if not counted:
+            return await run_probe(self._server, probe, known=self.known)
+        return await run_probe(
+            self._server,
+            probe,
+            exercised=self._wire.exercised,
+            choices=self._wire.choices,
+            known=self.known,
+            repeated=self.repeated,
+        )
+
+    def _sample_of_ids(self) -> list[Operation]:
+        """What creates the tasks whose ids are looked at."""
+        operations: list[Operation] = []
+        if self._introduction.profile.free:
+            for number in range(1, 11):  # each of these is at work until it is cancelled
+                operations += [Create(f"t{number}"), Get(f"t{number}")]
+            return operations
+        for number in range(1, IDS + 1):
+            name = f"t{number}"
+            operations += [Create(name), Get(name), Complete(name, {"n": number})]
+        # The old ones must still be there, after a hundred others.
+        return operations + [Get(f"t{number}") for number in (1, 2, 3, 50)]
+
+    def _creating(self, few: Sequence[Create]) -> tuple[str, ...]:
+        """Commands that create a few tasks: they show what ids look like."""
+        sent = Transcript(self._server.url, self._server.spec.sent_headers, self._server.spec.command)
+        for made in few:
+            sent.add("tools/call", self._introduction.profile.opening(made.as_, [made]), None, "task")
+        return sent.commands({})
+
+    # --- the run ---------------------------------------------------------------------------
 
     def run(self, loop: Any) -> None:
         """Work through the plan and emit the summary.
@@ -150,7 +206,7 @@ class WireCampaign(Campaign):
     async def _probes(self) -> None:
         """Run every probe that the server can be asked."""
         self._driver = "probe"
-        probes = list(applicable(self._server))
+        probes = list(self._applicable())
         begun = self._beat.words[0]
         try:
             await self._run_probes(probes)
@@ -167,14 +223,7 @@ class WireCampaign(Campaign):
                 self._note("info", f"the budget is too small for {len(probes) - number} of {len(probes)} probes")
                 return
             self._beat.sequence(number)
-            outcome = await run_probe(
-                self._server,
-                probe,
-                exercised=self._wire.exercised,
-                choices=self._wire.choices,
-                known=self.known,
-                repeated=self.repeated,
-            )
+            outcome = await self._probed(probe, counted=True)
             self.examples += 1
             if outcome.skipped:
                 self._note("info", f"probe {probe.name}: {outcome.skipped}")
@@ -187,7 +236,7 @@ class WireCampaign(Campaign):
         operations = [Probe(probe.name)]
         self._emit({"kind": "suspect", **self._spelled(breaches[0], operations, StoreOptions())})
         calls = self._beat.words[0]
-        again = await run_probe(self._server, probe, known=self.known)
+        again = await self._probed(probe, counted=False)
         self._beat.words[0] = calls  # what proof costs is not charged to the budget
         confirmed = {found.fingerprint for found in again.breaches}
         for breach in breaches:
@@ -202,16 +251,7 @@ class WireCampaign(Campaign):
         """Create tasks, read each at once, and look at how well their ids can be guessed."""
         interpreter = self._interpreter(await self._server.open())
         self._beat.sequence(0)
-        operations: list[Operation] = []
-        if self._introduction.profile.free:
-            for number in range(1, 11):  # each of these is at work until it is cancelled
-                operations += [Create(f"t{number}"), Get(f"t{number}")]
-        else:
-            for number in range(1, IDS + 1):
-                name = f"t{number}"
-                operations += [Create(name), Get(name), Complete(name, {"n": number})]
-            # The old ones must still be there, after a hundred others.
-            operations += [Get(f"t{number}") for number in (1, 2, 3, 50)]
+        operations = self._sample_of_ids()
         with self._watchdog.over(interpreter):
             breach = await interpreter.run(operations)
         self.examples += 1
@@ -221,17 +261,14 @@ class WireCampaign(Campaign):
         ids = [task.id for task in interpreter.tasks.values()]
         if len(ids) < 20:
             return
-        self.automaton.exercised["tasks.sec.entropy"] += 1
+        self.automaton.exercised[self._entropy] += 1
         reason = weakness(ids)
         if reason is not None:
-            sent = Transcript(self._server.url, self._server.spec.sent_headers, self._server.spec.command)
-            few = [item for item in operations if isinstance(item, Create)][:3]  # they show what ids look like
-            for made in few:
-                sent.add("tools/call", self._introduction.profile.opening(made.as_, [made]), None, "task")
+            few = [item for item in operations if isinstance(item, Create)][:3]
             found = Breach(
-                "tasks.sec.entropy", "create", "create", "absent", "identity", f"task ids can be guessed: {reason}",
+                self._entropy, "create", "create", "absent", "identity", f"task ids can be guessed: {reason}",
                 "ids with at least 64 bits that cannot be told from earlier ones", reason, 2, soft=True,
-                curl=sent.commands({}),
+                curl=self._creating(few),
             )  # fmt: skip
             if found.fingerprint not in self.known:
                 self.known.add(found.fingerprint)
@@ -252,9 +289,7 @@ class WireCampaign(Campaign):
         await self._batches(numbered(), lambda _: StoreOptions(), None)
 
     def _interpreter(self, store: Any) -> Any:
-        interpreter = WireInterpreter(
-            store, self._wire, known=self.known, settle=self._server.spec.settle, beat=self._beat.words
-        )
+        interpreter = self._new_interpreter(store, self._wire, self._server.spec.settle)
         interpreter.repeated = self.repeated
         return interpreter
 
@@ -268,9 +303,7 @@ class WireCampaign(Campaign):
                 return
             try:
                 self._replays.exercised = Counter()  # the sequence was counted when it was run
-                breach = await replay_on_server(
-                    self._server, operations, known=self.known, beat=self._beat, automaton=self._replays
-                )
+                breach = await self._replay(operations)
             finally:
                 self._server.opened.client.exercised = counts
             if breach is None or breach.fingerprint in self.known:
@@ -291,9 +324,7 @@ class WireCampaign(Campaign):
             try:
                 watchdog.touch()
                 self._replays.exercised = Counter()  # what a proof observes counts for nothing
-                found = await replay_on_server(
-                    self._server, operations, known=self.known, settle=brief, beat=self._beat, automaton=self._replays
-                )
+                found = await self._replay(operations, brief)
                 if found is not None:
                     self._commands[tuple(operations)] = found.curl
                 return found
@@ -314,7 +345,7 @@ class WireCampaign(Campaign):
         server = await self._server.open()
         counts = server.client.exercised
         try:
-            interpreter = WireInterpreter(server, WireAutomaton(), known=self.known, beat=self._beat.words)
+            interpreter = self._new_interpreter(server, self._new_automaton(), None)
             await interpreter.run(operations)
             last = operations[-1] if operations else None
             task = interpreter.tasks.get(last.task) if isinstance(last, Get) else None

@@ -176,7 +176,9 @@ class Answer25(NamedTuple):
     """Of an error."""
 
 
-def fit_result(state: TaskState, seen: Answer25, *, error: bool = False, tool_error: bool = False, code: int = 0) -> Fit:
+def fit_result(
+    state: TaskState, seen: Answer25, *, error: bool = False, tool_error: bool = False, code: int = 0
+) -> Fit:
     """What ``state`` is after an answer to ``tasks/result``.
 
     Args:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-
-from mcptasks.conformance.probes.session import ProbeSession
+from typing import Any
 
 __all__ = ["Probe", "ProbeGroup", "Run"]
 
-Run = Callable[[ProbeSession], Awaitable[None]]
+Run = Callable[[Any], Awaitable[None]]
+"""Takes the session of its revision: :class:`.session.ProbeSession`, or that of :mod:`mcptasks.conformance.probes_2025`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Probe:
     requirements: tuple[str, ...]
     """Ids of the catalogue that it can judge."""
     run: Run
-    """Does it; see :class:`ProbeSession`."""
+    """Does it."""
     needs: frozenset[str] = frozenset()
     """What a server must offer for it: the name of a profile, such as ``control``, or what the user gave for it, such
     as ``second-caller``."""

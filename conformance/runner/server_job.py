@@ -8,11 +8,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mcptasks.conformance.engine.beat import Beat
+from mcptasks.conformance.engine.wire25_server import speaks_2025
 from mcptasks.conformance.engine.wire_campaign import WireCampaign, replay_on_server
 from mcptasks.conformance.engine.wire_listening import learn_listening
 from mcptasks.conformance.engine.wire_plan import WIRE_FEATURES
 from mcptasks.conformance.engine.wire_server import Introduction, ServerSource, introduce, limits_of
+from mcptasks.conformance.errors import TargetUnusableError
 from mcptasks.conformance.runner.job import Job
+from mcptasks.conformance.runner.server_job_2025 import ServerWork25
 from mcptasks.conformance.wire.client import WireClient
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire.starting import StartedServer, start
@@ -63,6 +66,7 @@ class ServerWork:
         self._started: StartedServer | None = None
         self._client: WireClient | None = None
         self._stdio: StdioChannel | None = None
+        self._earlier: ServerWork25 | None = None
 
     async def open(self) -> WireCampaign | None:
         """Find out about the server; the campaign to run, or ``None`` if the job is done.
@@ -76,6 +80,8 @@ class ServerWork:
             self._stdio = StdioChannel(self._spec.command)
             await self._stdio.start()
             url = STDIO_URL
+        if self._spec.revision == "2025-11-25":
+            return await self._open_2025(url)
         timeout = self._job.settings.timeout
         client = self._client = WireClient(
             self._spec,
@@ -85,7 +91,12 @@ class ServerWork:
             version=_version(),
             stdio=self._stdio,
         )
-        introduction = await self._introduce(client, timeout)
+        try:
+            introduction = await self._introduce(client, timeout)
+        except TargetUnusableError:
+            if self._spec.revision != "auto" or self._stdio is not None or not await speaks_2025(self._spec, url):
+                raise
+            return await self._open_2025(url)
         source = ServerSource(client, introduction.profile, self._spec, url, self._note)
         if self._job.mode == "replay":
             await self._replay(source, sequence_from_json(self._job.operations))
@@ -94,6 +105,22 @@ class ServerWork:
         if self._job.mode == "probe":
             return None
         return WireCampaign(source, self._job.settings, self._emit, self._beat, introduction)
+
+    async def _open_2025(self, url: str) -> WireCampaign | None:
+        revive = self._start_again if self._spec.start is not None else None
+        self._earlier = ServerWork25(self._job, url, self._emit, self._beat, _version(), revive)
+        return await self._earlier.open()
+
+    async def _start_again(self) -> str:
+        """Start the server once more; its endpoint, or nothing if it does not come up."""
+        if self._started is not None:
+            await self._started.stop()
+        self._started = None
+        try:
+            self._started = await start(self._spec)
+        except TargetUnusableError:
+            return ""
+        return "" if self._started is None else self._started.url
 
     async def _introduce(self, client: WireClient, timeout: float) -> Introduction:
         # A server over stdio is asked while it still comes up.
@@ -106,6 +133,8 @@ class ServerWork:
 
     async def close(self) -> None:
         """Close the connections and end what was started."""
+        if self._earlier is not None:
+            await self._earlier.close()
         if self._client is not None:
             await self._client.close()
         if self._stdio is not None:

@@ -20,7 +20,7 @@ from mcptasks.conformance.runner.account import Account, RunOptions
 from mcptasks.conformance.runner.child import Child
 from mcptasks.conformance.runner.deaths import Death, solve, under_way
 from mcptasks.conformance.runner.fault_log import write_fault_log
-from mcptasks.conformance.runner.job import Job, Spec, StoreSpec
+from mcptasks.conformance.runner.job import Job, Spec
 from mcptasks.strategies.operations import sequence_to_json
 
 __all__ = ["RunOptions", "Supervisor"]
@@ -33,7 +33,7 @@ _WORDS: Final = {Stage.IMPORTING: "importing it"}
 
 def _revision(spec: Spec) -> str:
     """The revision that is checked, or ``auto``: then the target's process tells it."""
-    return spec.revision if isinstance(spec, StoreSpec) else "2026-07-28"
+    return spec.revision
 
 
 class Supervisor:

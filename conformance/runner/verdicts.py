@@ -62,6 +62,10 @@ _METHODS: Final = (
     (("tasks.create.", "tasks.rt.create-", "tasks.shape.flat", "tasks.cap.", "tasks.sec.entropy"), "tools/call"),
     (("tasks.status.seed-any",), "tools/call"),
     (("tasks.",), "tasks/get"),
+    (("tasks25.cancel.",), "tasks/cancel"),
+    (("tasks25.result.",), "tasks/result"),
+    (("tasks25.create.", "tasks25.tool.", "tasks25.sec.entropy"), "tools/call"),
+    (("tasks25.get.", "tasks25.life.", "tasks25.shape."), "tasks/get"),
 )
 
 

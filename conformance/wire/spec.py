@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from mcptasks.conformance.errors import UsageError
@@ -16,6 +16,7 @@ from mcptasks.strategies.json_values import JSON
 __all__ = ["DEFAULT_REQUESTS", "PROFILES", "ProfileName", "ServerSpec"]
 
 ProfileName = Literal["control", "official", "mapped"]
+RevisionName = Literal["auto", "2026-07-28", "2025-11-25"]
 PROFILES: Final[tuple[ProfileName, ...]] = ("control", "official", "mapped")
 
 _OF_THE_HARNESS: Final = HeaderLine("Authorization", "Bearer mcptasks-other")
@@ -53,6 +54,9 @@ class ServerSpec:
     settle: float | None = None
     """Seconds until an effect must show; ``None`` is the contract's default."""
 
+    revision: RevisionName = "auto"
+    """Which revision to check; ``auto`` takes the latest that it speaks."""
+
     kind: Literal["server"] = "server"
 
     def __post_init__(self) -> None:
@@ -76,6 +80,8 @@ class ServerSpec:
             raise UsageError(
                 "the profile mapped needs a file that says what the server's tools do: --profile FILE.toml"
             )
+        if self.revision not in get_args(RevisionName):
+            raise UsageError(f"revision '{self.revision}' is unknown; known are 2026-07-28, 2025-11-25 and auto")
         if self.max_requests is not None and self.max_requests < 1:
             raise UsageError("--max-requests must be at least 1")
         if self.rate is not None and not self.rate > 0:
@@ -85,6 +91,8 @@ class ServerSpec:
 
     def _check_command(self, command: str) -> None:
         split_command(command)
+        if self.revision == "2025-11-25":
+            raise UsageError("--revision 2025-11-25: servers of it are checked over HTTP only; name one with --url")
         for option, given in (
             ("a URL", self.url),
             ("--peer-url", self.peer_url),
@@ -153,6 +161,8 @@ class ServerSpec:
             value = getattr(self, member)
             if value is not None:
                 out[member] = value
+        if self.revision != "auto":
+            out["revision"] = self.revision
         if self.mapping:
             out["mapping"] = dict(self.mapping)
         return out

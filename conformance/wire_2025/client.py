@@ -65,6 +65,11 @@ class Client25:
             limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=8, keepalive_expiry=600),
         )
 
+    def move(self, url: str) -> None:
+        """The server is at another address now."""
+        self.url = httpx.URL(url).copy_with(userinfo=b"")
+        self.endpoint = shown_url(url)
+
     def alive(self) -> None:
         """Show a watchdog that waiting is no hang."""
         self._beat[0] += 1

@@ -1,0 +1,120 @@
+"""A whole run against one server of 2025-11-25: the campaign of servers with what that revision brings of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from mcptasks.conformance.engine.beat import Beat
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.campaign import Emit, Settings
+from mcptasks.conformance.engine.investigate import Confirmed
+from mcptasks.conformance.engine.wire25_automaton import Wire25Automaton
+from mcptasks.conformance.engine.wire25_interpreter import TTL_MS, Wire25Interpreter
+from mcptasks.conformance.engine.wire25_plan import IDS_2025, Wire25Plan
+from mcptasks.conformance.engine.wire25_server import Introduction25, ServerSource25
+from mcptasks.conformance.engine.wire_campaign import WireCampaign
+from mcptasks.conformance.errors import TargetUnusableError
+from mcptasks.conformance.probes.phase import Outcome
+from mcptasks.conformance.probes.probe import Probe as ProbeEntry
+from mcptasks.conformance.probes_2025.phase import applicable, replay_probe, run_probe
+from mcptasks.conformance.targets.store import StoreOptions
+from mcptasks.conformance.wire_2025.transcript import Transcript25
+from mcptasks.strategies.operations import Complete, Create, Get, Operation, Probe
+
+__all__ = ["Wire25Campaign", "replay_on_server_25"]
+
+
+async def replay_on_server_25(
+    source: ServerSource25,
+    operations: Sequence[Operation],
+    *,
+    known: set[str] | None = None,
+    settle: float | None = None,
+    beat: Beat | None = None,
+    automaton: Wire25Automaton | None = None,
+) -> Breach | None:
+    """Run a sequence on a server with fresh tasks; the breach that ended it, or ``None``."""
+    if operations and isinstance(operations[0], Probe):
+        return await replay_probe(source, operations[0].name, known)
+    interpreter = Wire25Interpreter(
+        await source.open(),
+        automaton or Wire25Automaton(),
+        known=known,
+        settle=source.spec.settle if settle is None else settle,
+        beat=beat.words if beat else None,
+    )
+    return await interpreter.run(operations)
+
+
+class Wire25Campaign(WireCampaign):
+    """Runs the plan against one server; see :class:`.wire_campaign.WireCampaign` for the arguments."""
+
+    def __init__(
+        self, source: ServerSource25, settings: Settings, emit: Emit, beat: Beat, introduction: Introduction25
+    ) -> None:
+        super().__init__(cast("Any", source), settings, emit, beat, cast("Any", introduction))
+
+    _entropy = "tasks25.sec.entropy"
+
+    def _new_automaton(self) -> Any:
+        return Wire25Automaton()
+
+    def _new_plan(self, introduction: Any) -> Any:
+        return Wire25Plan(self._settings.seed, introduction.profile, self._settings.avoid)
+
+    def _new_interpreter(self, server: Any, automaton: Any, settle: float | None) -> Any:
+        return Wire25Interpreter(server, automaton, known=self.known, settle=settle, beat=self._beat.words)
+
+    async def _replay(self, operations: Sequence[Operation], settle: float | None = None) -> Breach | None:
+        return await replay_on_server_25(
+            self._server, operations, known=self.known, settle=settle, beat=self._beat, automaton=self._replays
+        )
+
+    def _applicable(self) -> Iterable[ProbeEntry]:
+        return applicable(self._server)
+
+    async def _probed(self, probe: ProbeEntry, *, counted: bool) -> Outcome:
+        if not counted:
+            return await run_probe(self._server, probe, known=self.known)
+        return await run_probe(
+            self._server,
+            probe,
+            exercised=self._wire.exercised,
+            choices=self._wire.choices,
+            known=self.known,
+            repeated=self.repeated,
+        )
+
+    def _sample_of_ids(self) -> list[Operation]:
+        if self._introduction.profile.free:
+            return super()._sample_of_ids()
+        operations: list[Operation] = []
+        for number in range(1, IDS_2025 + 1):
+            name = f"t{number}"
+            operations += [Create(name), Complete(name, {"n": number})]
+        # The old ones must still be there, after many others.
+        return operations + [Get(f"t{number}") for number in (1, 2, 30)]
+
+    def _creating(self, few: Sequence[Create]) -> tuple[str, ...]:
+        sent = Transcript25(self._server.url, self._server.spec.sent_headers)
+        for made in few:
+            params = {**self._introduction.profile.opening(made.as_, [made]), "task": {"ttl": TTL_MS}}
+            sent.add("tools/call", params, creates="task")
+        return sent.commands({})
+
+    async def _breached(
+        self,
+        operations: Sequence[Operation],
+        breach: Breach,
+        options: StoreOptions,
+        history: Sequence[Sequence[Operation]],
+    ) -> None:
+        try:
+            await super()._breached(operations, breach, options, history)
+        except TargetUnusableError:
+            # The server is gone for good: what it did last cannot be shown again, and is told as it was seen.
+            if breach.fingerprint not in self.known:
+                self.known.add(breach.fingerprint)
+                self._finding(Confirmed(breach, list(operations), options, "seen once; the server is gone since"))
+            raise

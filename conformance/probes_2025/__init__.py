@@ -1,0 +1,14 @@
+"""Probes of servers of 2025-11-25: checks on the wire that are no sequence of operations on tasks.
+
+``ALL`` has them in the order in which they run.
+"""
+
+from typing import Final
+
+from mcptasks.conformance.probes.probe import Probe, ProbeGroup
+
+__all__ = ["ALL", "Probe"]
+
+_GROUPS: Final[tuple[ProbeGroup, ...]] = ()
+
+ALL: Final[tuple[Probe, ...]] = tuple(probe for group in _GROUPS for probe in group.probes)

@@ -1,0 +1,490 @@
+"""What a probe of a 2025-11-25 server works with: sessions, requests that no client sends, tasks, and checks."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.wire25_interpreter import TTL_MS
+from mcptasks.conformance.engine.wire25_server import OpenServer25, ServerSource25
+from mcptasks.conformance.engine.wire_profiles import Control, Step, step_of
+from mcptasks.conformance.probes.raw import RawAnswer, RawSender
+from mcptasks.conformance.probes.session import ProbeOver, ProbeSkipped
+from mcptasks.conformance.wire.client import Reply
+from mcptasks.conformance.wire.json_text import encode
+from mcptasks.conformance.wire.names import TERMINAL_STATUSES
+from mcptasks.conformance.wire.problems import WireProblem
+from mcptasks.conformance.wire_2025.forms import Forms25
+from mcptasks.conformance.wire_2025.names import HEADER_SESSION, HEADER_VERSION
+from mcptasks.conformance.wire_2025.problems import BROKEN, SessionProblem
+from mcptasks.conformance.wire_2025.session import Notice, Question, Session, Waiting
+from mcptasks.conformance.wire_2025.transcript import Transcript25
+from mcptasks.strategies.json_values import JSON, text_of
+from mcptasks.strategies.operations import Create, Operation
+
+__all__ = ["ProbeOver", "ProbeSession25", "ProbeSkipped", "ProbeTask25"]
+
+_ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
+_DEADLINE_S: Final = 2.0
+_IN_VAIN: Final = 3
+
+
+class ProbeTask25:
+    """A task that a probe has opened."""
+
+    def __init__(self, name: str, reply: Mapping[str, Any], session: Session) -> None:
+        self.name = name
+        self.created: Mapping[str, Any] = reply
+        """The whole ``CreateTaskResult``."""
+        inner = reply.get("task")
+        self.task: Mapping[str, Any] = inner if isinstance(inner, Mapping) else reply
+        """The task in it."""
+        self.id: str = self.task["taskId"]
+        self.session = session
+        self.ended = False
+        """Whether the probe itself has ended it."""
+
+
+class ProbeSession25:
+    """One run of one probe on one server.
+
+    Args:
+        source: the server.
+        probe: the probe's name.
+        exercised: counts of observations by requirement, added to.
+        choices: counts of what was observed where the specification leaves a choice, added to.
+        known: fingerprints already reported.
+    """
+
+    def __init__(
+        self,
+        source: ServerSource25,
+        probe: str,
+        *,
+        exercised: Counter[str],
+        choices: Counter[tuple[str, str]] | None = None,
+        known: set[str] | None = None,
+    ) -> None:
+        self.source = source
+        self.server: OpenServer25 = source.opened
+        self.introduction = source.opened.introduction
+        self.client = source.opened.client
+        self.profile = source.opened.profile
+        self.forms: Forms25 = source.opened.forms
+        self.probe = probe
+        self.exercised = exercised
+        self.client.exercised = exercised
+        self.choices: Counter[tuple[str, str]] = Counter() if choices is None else choices
+        self.known: set[str] = set() if known is None else known
+        self.repeated: Counter[str] = Counter()
+        self.breaches: list[Breach] = []
+        self.tasks: list[ProbeTask25] = []
+        self.skipped: dict[str, str] = {}
+        """Requirements that the probe could not judge here, with the reason."""
+        self._more: list[Session] = []
+        self._waiting: list[Waiting] = []
+        self._ids = itertools.count(1)
+        self._transcript = Transcript25(source.url, source.spec.sent_headers)
+        self._sender = RawSender(source.url, self.client.limits.answer_s)
+
+    # --- sessions --------------------------------------------------------------------------
+
+    async def session(self) -> Session:
+        """The session that the whole run shares.
+
+        Raises:
+            TargetUnusableError: none can be begun any more.
+        """
+        return await self.server.session()
+
+    async def another(
+        self, *, other: bool = False, capabilities: Mapping[str, JSON] | None = None, listens: bool = True
+    ) -> Session:
+        """A further session, ended when the probe is over.
+
+        Args:
+            other: of the second caller.
+            capabilities: declared instead of the usual ones.
+            listens: whether the stream of the GET is opened.
+
+        Raises:
+            ProbeSkipped: the server begins none.
+        """
+        session = Session(self.client, other=other, capabilities=capabilities, listens=listens)
+        self._more.append(session)
+        self._transcript.remark("a further session begins here" + (", of the second caller" if other else ""))
+        try:
+            reply = await session.open()
+        except WireProblem as problem:
+            raise ProbeSkipped(f"no further session can be begun: the server {problem.text}") from problem
+        if reply.error is not None:
+            raise ProbeSkipped(f"no further session can be begun: initialize is answered with error {reply.code}")
+        return session
+
+    # --- requests --------------------------------------------------------------------------
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, JSON] | None = None,
+        *,
+        session: Session | None = None,
+        creates: str = "",
+        seconds: float | None = None,
+    ) -> Reply:
+        """Send a request in a session (the shared one by default) and read its answer, which may be an error.
+
+        Raises:
+            ProbeSkipped: the answer cannot be read.
+            ProbeOver: the session broke at it, which is a breach.
+        """
+        speaking = await self.session() if session is None else session
+        self._transcript.add(method, params, creates=creates)
+        try:
+            reply = await speaking.request(method, params, seconds=seconds)
+        except SessionProblem as problem:
+            await self.broken(problem, method, speaking)
+            raise ProbeSkipped(f"the server {problem.text}") from problem
+        self.exercised[f"{'refused' if reply.error is not None else 'answered'}:{method}"] += 1
+        return reply
+
+    async def broken(self, problem: SessionProblem, method: str, session: Session) -> None:
+        """Report a session that broke at a request; nothing where the trouble is no breach.
+
+        Raises:
+            ProbeOver: it is one.
+        """
+        if problem.requirement is None:
+            return
+        if problem.requirement == BROKEN:
+            session.lost = session.lost or problem.text
+        self.check(
+            problem.requirement,
+            False,
+            expected="a JSON-RPC answer; whatever fails inside is error -32603, and the session goes on",
+            actual=problem.text,
+            message=f"{method}: the server {problem.text}",
+            aspect="lost" if problem.lost else problem.kind,
+            warning=problem.warning,
+        )
+
+    async def begin(self, method: str, params: Mapping[str, JSON], *, session: Session | None = None) -> Waiting:
+        """Send a request whose answer may take long, such as ``tasks/result``; left when the probe is over."""
+        speaking = await self.session() if session is None else session
+        self._transcript.add(method, params, note="waits")
+        waiting = speaking.begin(method, params)
+        self._waiting.append(waiting)
+        return waiting
+
+    async def over(self, waiting: Waiting, seconds: float | None = None, *, session: Session | None = None) -> bool:
+        """Wait until a request is answered; false if it is not in time."""
+        speaking = await self.session() if session is None else session
+        limit = self.deadline if seconds is None else seconds
+        await speaking.until(lambda: waiting.done or bool(speaking.lost), limit)
+        return waiting.reply is not None
+
+    async def until(
+        self, condition: Callable[[], bool], seconds: float | None = None, *, session: Session | None = None
+    ) -> bool:
+        """Wait until something is so, looking whenever a message has come in the session; false if it is not in time."""
+        speaking = await self.session() if session is None else session
+        return await speaking.until(condition, self.deadline if seconds is None else seconds)
+
+    @property
+    def deadline(self) -> float:
+        """Seconds until an effect must show."""
+        return _DEADLINE_S if self.source.spec.settle is None else self.source.spec.settle
+
+    def message(
+        self, method: str, params: Mapping[str, JSON] | None = None, *, request_id: JSON = None
+    ) -> dict[str, Any]:
+        """A whole request as a JSON object, to send as it is or to change first; by default with an id of its own."""
+        found: JSON = f"p{next(self._ids)}" if request_id is None else request_id
+        out: dict[str, Any] = {"jsonrpc": "2.0", "id": found, "method": method}
+        if params is not None:
+            out["params"] = dict(params)
+        return out
+
+    async def raw(
+        self,
+        body: JSON | bytes = b"",
+        *,
+        headers: Mapping[str, str | None] | None = None,
+        http_method: str = "POST",
+        session: Session | None = None,
+        in_session: bool = True,
+        fresh: bool = False,
+        until: Callable[[Sequence[JSON]], bool] | None = None,
+        seconds: float | None = None,
+    ) -> RawAnswer:
+        """Send an HTTP request exactly so.
+
+        Args:
+            body: a JSON value such as :meth:`message` makes, or bytes.
+            headers: set over those of a session's request; ``None`` leaves one out.
+            http_method: such as ``GET``.
+            session: whose headers are sent; the shared one by default.
+            in_session: false: no header of a session is sent, neither its id nor the version.
+            fresh: on a new connection.
+            until: see :meth:`.probes.raw.RawSender.send`.
+            seconds: that the answer may take.
+
+        Raises:
+            ProbeSkipped: nothing listens any more.
+        """
+        speaking = await self.session() if session is None else session
+        wanted = {name.lower(): value for name, value in (headers or {}).items()}
+        left_out = set(wanted) | (set() if in_session else {HEADER_SESSION.lower(), HEADER_VERSION.lower()})
+        lines = [
+            (name, value)
+            for name, value in speaking.headers(posts=http_method != "GET")
+            if name.decode().lower() not in left_out
+        ]
+        lines += [(name.encode(), value.encode("utf-8")) for name, value in wanted.items() if value is not None]
+        data = body if isinstance(body, bytes) else encode(body)
+        self._remark(http_method, wanted, data, in_session=in_session)
+        self.client.spend()
+        await self.client.pacer.turn()
+        try:
+            return await self._sender.send(http_method, lines, data, fresh=fresh, until=until, seconds=seconds)
+        except WireProblem as problem:
+            raise ProbeSkipped(f"the server {problem.text}") from problem
+
+    def _remark(self, http_method: str, headers: Mapping[str, str | None], data: bytes, *, in_session: bool) -> None:
+        told = [f"{name}: {value}" if value is not None else f"no {name}" for name, value in headers.items()]
+        if not in_session:
+            told.append("no headers of the session")
+        shown = data[:2000].decode("utf-8", "backslashreplace")
+        text = f"{http_method} {shown}" + (f" with {', '.join(told)}" if told else "")
+        self._transcript.remark(text.replace("\n", " "))
+
+    # --- tasks -----------------------------------------------------------------------------
+
+    def creation(
+        self, *wanted: Operation, task: Mapping[str, JSON] | None = None, meta: Mapping[str, JSON] | None = None
+    ) -> dict[str, JSON]:
+        """Parameters of a ``tools/call`` that creates a task.
+
+        Args:
+            wanted: what is to happen to it, for servers whose tasks move by themselves: by default it is long at work.
+            task: its member ``task``, instead of a long ttl.
+            meta: its ``_meta``.
+        """
+        name = f"t{len(self.tasks) + 1}"
+        params = self.profile.opening(name, [Create(name), *wanted])
+        params["task"] = {"ttl": TTL_MS} if task is None else dict(task)
+        if meta is not None:
+            params["_meta"] = dict(meta)
+        return params
+
+    async def open_task(
+        self,
+        *wanted: Operation,
+        task: Mapping[str, JSON] | None = None,
+        meta: Mapping[str, JSON] | None = None,
+        session: Session | None = None,
+    ) -> ProbeTask25:
+        """Open a task; it is ended when the probe is over.  See :meth:`creation`.
+
+        Raises:
+            ProbeSkipped: the server makes none.
+        """
+        speaking = await self.session() if session is None else session
+        params = self.creation(*wanted, task=task, meta=meta)
+        self.client.reserve = len(self.tasks) + 1
+        reply = await self.request("tools/call", params, session=speaking, creates=f"t{len(self.tasks) + 1}")
+        return self.adopt(reply, speaking)
+
+    def adopt(self, reply: Reply, session: Session) -> ProbeTask25:
+        """Take charge of the task that a request of the probe's own has made.
+
+        Raises:
+            ProbeSkipped: it has made none.
+        """
+        result = reply.result or {}
+        nested = result.get("task")
+        inner: Mapping[str, Any] = nested if isinstance(nested, Mapping) else result
+        if not isinstance(inner.get("taskId"), str) or not inner["taskId"]:
+            told = f"error {reply.code}" if reply.error else "a result without a task"
+            raise ProbeSkipped(f"the call makes no task: it gives {told}")
+        task = ProbeTask25(f"t{len(self.tasks) + 1}", result, session)
+        self.server.seen_ids.add(task.id)
+        self.tasks.append(task)
+        return task
+
+    async def step(self, task: ProbeTask25, step: Mapping[str, JSON]) -> Step:
+        """Step a task with ``task_step`` (contract, section 4).
+
+        Raises:
+            ProbeSkipped: the server's tasks cannot be stepped.
+        """
+        if not isinstance(self.profile, Control):
+            raise ProbeSkipped("the server's tasks cannot be stepped")
+        params = self.profile.stepping(task.id, dict(step))
+        return step_of(await self.request("tools/call", params, session=task.session))
+
+    async def ask(self, task: ProbeTask25, request: Mapping[str, JSON], key: str = "q") -> Step:
+        """Have a task send a request to the client."""
+        return await self.step(task, {"action": "request_input", "requests": {key: dict(request)}})
+
+    async def complete(self, task: ProbeTask25, result: Mapping[str, JSON] | None = None) -> Step:
+        """Complete a task."""
+        task.ended = True
+        return await self.step(task, {"action": "complete", "result": dict(_ENDING if result is None else result)})
+
+    async def get(self, task: ProbeTask25) -> dict[str, Any]:
+        """The task as ``tasks/get`` shows it.
+
+        Raises:
+            ProbeSkipped: it shows none.
+        """
+        reply = await self.request("tasks/get", {"taskId": task.id}, session=task.session)
+        if reply.result is None:
+            raise ProbeSkipped(f"tasks/get of a task of its own is refused with error {reply.code}")
+        return reply.result
+
+    async def end(self, task: ProbeTask25) -> dict[str, Any]:
+        """Bring a task into a terminal state; what ``tasks/get`` then shows.
+
+        Raises:
+            ProbeSkipped: it does not end.
+        """
+        if isinstance(self.profile, Control):
+            await self.complete(task)
+        else:
+            await self.request("tasks/cancel", {"taskId": task.id}, session=task.session)
+        return await self.shown(task, TERMINAL_STATUSES)
+
+    async def shown(self, task: ProbeTask25, statuses: frozenset[str]) -> dict[str, Any]:
+        """The task, once it is shown in one of these statuses.
+
+        Raises:
+            ProbeSkipped: it is not in time.
+        """
+        end = time.monotonic() + self.deadline
+        while True:
+            shown = await self.get(task)
+            if shown.get("status") in statuses:
+                task.ended = shown["status"] in TERMINAL_STATUSES
+                return shown
+            if time.monotonic() >= end or self.server.missed[f"shown-{sorted(statuses)[0]}"] >= _IN_VAIN:
+                self.server.missed[f"shown-{sorted(statuses)[0]}"] += 1
+                raise ProbeSkipped(f"a task is not {' or '.join(sorted(statuses))} in time")
+            await self.client.pacer.sleep(0.05)
+
+    @staticmethod
+    def notices(session: Session, method: str, since: int = 0) -> list[Notice]:
+        """The notifications of that method that have come in a session, from number ``since`` of all on."""
+        return [notice for notice in session.notices[since:] if notice.method == method]
+
+    @staticmethod
+    def questions(session: Session, since: int = 0) -> list[Question]:
+        """The requests of the server's that have come in a session, from number ``since`` on."""
+        return session.questions[since:]
+
+    async def close(self) -> None:
+        """End what the probe has opened."""
+        for waiting in self._waiting:
+            waiting.drop()
+        while self.tasks:
+            task = self.tasks.pop()
+            if not task.ended and not task.session.lost:
+                await self._end_silently(task)
+        for session in self._more:
+            for question in session.questions:
+                if not question.answered:
+                    with suppress(WireProblem):
+                        await session.answer(question, None, {"code": -1, "message": "over"}, beyond=True)
+            await session.close()
+        self.client.reserve = 0
+        await self._sender.close()
+
+    async def _end_silently(self, task: ProbeTask25) -> None:
+        params: dict[str, JSON] = {"taskId": task.id}
+        method = "tasks/cancel"
+        if isinstance(self.profile, Control):
+            method = "tools/call"
+            params = self.profile.stepping(task.id, {"action": "complete", "result": dict(_ENDING)})
+        with suppress(WireProblem):
+            await task.session.request(method, params, beyond=True, seconds=2.0)
+
+    # --- verdicts --------------------------------------------------------------------------
+
+    def check(
+        self,
+        requirement: str,
+        ok: bool,
+        *,
+        expected: str,
+        actual: str,
+        message: str,
+        choice: str | None = None,
+        aspect: str = "answer",
+        soft: bool = False,
+        warning: bool = False,
+    ) -> bool:
+        """Judge one observation that could have breached a requirement.
+
+        Args:
+            requirement: its id.
+            ok: whether it is kept.
+            expected: what is lawful.
+            actual: what was seen.
+            message: one sentence: what the server did that it may not.
+            choice: which of several lawful ways it took, to be told in the report.
+            aspect: tells apart several breaches of one requirement in one probe.
+            soft: go on after a breach.
+            warning: a breach only warns, whatever the catalogue's verdict.
+
+        Returns:
+            ``ok``.
+
+        Raises:
+            ProbeOver: it is breached.
+        """
+        self.exercised[requirement] += 1
+        if ok:
+            if choice is not None:
+                self.choice(requirement, choice)
+            return True
+        found = Breach(
+            requirement,
+            "probe",
+            "probe",
+            self.probe,
+            aspect,
+            message,
+            expected,
+            actual,
+            0,
+            soft=soft,
+            warning=warning,
+            curl=self._transcript.commands({task.name: task.id for task in self.tasks}),
+        )
+        if found.fingerprint in self.known:
+            self.repeated[found.fingerprint] += 1
+        elif all(found.fingerprint != other.fingerprint for other in self.breaches):
+            self.breaches.append(found)
+        if not soft:
+            raise ProbeOver(message)
+        return False
+
+    def choice(self, requirement: str, label: str) -> None:
+        """Note which of several lawful ways the server took."""
+        self.choices[(requirement, label)] += 1
+
+    def skip(self, requirement: str, reason: str) -> None:
+        """Note that a requirement cannot be judged here."""
+        self.skipped.setdefault(requirement, reason)
+
+    @staticmethod
+    def told(reply: Reply) -> str:
+        """An answer in a few words."""
+        if reply.error is not None:
+            return f"error {reply.code}: {text_of(reply.error['message'], 80)}"
+        return f"the result {text_of(reply.result, 160)}"
