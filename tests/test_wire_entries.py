@@ -84,7 +84,9 @@ def test_a_lawful_server_is_not_accused(entry: Variant) -> None:
 
 
 def test_what_is_not_judged_has_no_fault_and_says_why() -> None:
-    planted = Counter(entry.requirements[0] for entry in FAULTS if entry.kind == "server")
+    planted = Counter(
+        entry.requirements[0] for entry in FAULTS if entry.kind == "server" and entry.revision == "2026-07-28"
+    )
     assert not {name for name in UNJUDGED if planted[name]}
     assert not {name for item in ALL for name in item.requirements} & UNJUDGED.keys()
 
