@@ -498,6 +498,8 @@ class WireInterpreter(Reporter):
         step = self.automaton.step(before, call)
         task.unjudged |= step.vast
         self.changes.append(step.cause.name)
+        if task.near_expiry:
+            task.unjudged = True  # its ttl passed while the request was under way
         if task.unjudged:
             return
         edge = step.edges.get(answer)

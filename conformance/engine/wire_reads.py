@@ -73,6 +73,9 @@ class ReadJudge:
             self._accept(task, cause, fits, result)
             return None
         aspect = "late" if fits else next(aspect for (_, aspect), _ in states)
+        if aspect != "life" and task.near_expiry:
+            task.unjudged = True  # its ttl passed while it was asked for
+            return None
         if fits or any(fit(state, seen)[0] is not None for node in task.stale for state, _ in node.states):
             if not final:
                 return Unsettled(aspect)

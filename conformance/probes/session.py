@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -39,6 +40,9 @@ _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended b
 _RESERVED: Final = "tasks.method.reserved-prefixes"
 _ATTEMPTS: Final = 5
 _LONGEST_WAIT: Final = 20.0
+_NEAR_EXPIRY: Final = 0.8
+"""Share of its ttl after which a task may be gone by the server's clock."""
+_OF_TTL: Final = "tasks.ttl."
 _IN_VAIN: Final = 3
 """Waits in vain after which a probe no longer waits long for the same."""
 
@@ -54,13 +58,21 @@ class ProbeSkipped(Exception):
 class ProbeTask:
     """A task that a probe has opened."""
 
-    def __init__(self, name: str, created: dict[str, Any]) -> None:
+    def __init__(self, name: str, created: dict[str, Any], born: float) -> None:
         self.name = name
+        self.born = born
+        """When it was asked for, or a little later: a reading of the monotonic clock."""
         self.id: str = created["taskId"]
         self.created = created
         """The ``CreateTaskResult``."""
         self.ended = False
         """Whether the probe itself has ended it."""
+
+    @property
+    def may_be_gone(self) -> bool:
+        """Whether its ttl has passed, or nearly: then the server owes nothing more (ambiguity AMB-03)."""
+        ttl = self.created.get("ttlMs")
+        return type(ttl) is int and (time.monotonic() - self.born) * 1000 >= _NEAR_EXPIRY * ttl
 
 
 class ProbeSession:
@@ -100,6 +112,10 @@ class ProbeSession:
         """Requirements that the probe could not judge here, with the reason."""
         self._framing: list[Smell] = []
         """What was wrong on standard output beside the answers."""
+        self._over = False
+        """Whether the probe itself has come to its end."""
+        self._asked_at = time.monotonic()
+        """When the last request was sent."""
         self._errors: list[dict[str, Any]] = []
         self._streamed: list[list[str]] = []
         """Of each stream that answered a request: its notifications."""
@@ -291,6 +307,7 @@ class ProbeSession:
         for _ in range(_ATTEMPTS):
             self.client.spend()
             await pacer.turn()
+            self._asked_at = time.monotonic()
             answer = await sender.send(http_method, headers, data, fresh=fresh, until=until, seconds=seconds)
             if answer.status != 429 and not (answer.status == 503 and "retry-after" in answer.headers):
                 pacer.answered()
@@ -338,6 +355,7 @@ class ProbeSession:
         message = self.message(method, params, request_id=next(self._ids))
         lines = [(name.encode(), value.encode("latin-1")) for name, value in self.headers_of(message).items()]
         self._commands.add("POST", lines, encode(message), creates=creates)
+        self._asked_at = time.monotonic()
         try:
             reply = await self.client.request(method, params, beyond=beyond)
         except WireProblem as problem:
@@ -389,7 +407,7 @@ class ProbeSession:
 
     def adopt(self, created: dict[str, Any]) -> ProbeTask:
         """Take charge of a task that a request of the probe's own has made; ``created`` names its ``taskId``."""
-        task = ProbeTask(f"t{len(self.tasks) + 1}", created)
+        task = ProbeTask(f"t{len(self.tasks) + 1}", created, self._asked_at)
         self._seen_ids.add(task.id)
         self._commands.created(task.name, task.id)
         self.tasks.append(task)
@@ -498,9 +516,17 @@ class ProbeSession:
 
         Raises:
             ProbeOver: it is breached.
+            ProbeSkipped: it looks breached, and a task of the probe has outlived its ttl.
         """
         if self.over_stdio and not is_judged(requirement):
             return ok
+        if (
+            not ok
+            and not self._over
+            and not requirement.startswith(_OF_TTL)
+            and any(task.may_be_gone for task in self.tasks)
+        ):
+            raise ProbeSkipped("the ttl of a task passed before the probe was through")
         self.exercised[requirement] += 1
         if ok:
             if choice is not None:
@@ -530,6 +556,7 @@ class ProbeSession:
 
     def judge_the_rest(self) -> None:
         """Judge what was seen by the way, whatever it was about: last, so that a probe's own finding comes first."""
+        self._over = True
         self._judge_codes()
         self._judge_framing()
         for methods in self._streamed:
