@@ -202,8 +202,8 @@ class QuestionJudge:
             return
         for name, value in step.answers.items():
             asked = task.asked.get(name)
-            if asked is None or value is None:
-                continue
+            if asked is None or not isinstance(value, dict) or not ({"action", "role"} & value.keys()):
+                continue  # not told, or that the tool could not ask
             self._run.exercised[_RELATED] += 1
             got = _plain(value)
             if any(response.matches(got) for response in asked.responses):

@@ -56,6 +56,7 @@ class Wire25Campaign(WireCampaign):
         super().__init__(cast("Any", source), settings, emit, beat, cast("Any", introduction))
 
     _entropy = "tasks25.sec.entropy"
+    _proof_requests = 400
 
     def _new_automaton(self) -> Any:
         return Wire25Automaton()

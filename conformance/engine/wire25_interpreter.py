@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -58,6 +58,8 @@ _LARGE: Final = 32 * 1024
 """Bytes of a request above which a server may refuse it (contract, section 2)."""
 _REFUSALS: Final = 20
 """Creations that may be refused in a row before the server counts as one that never makes a task."""
+_PULSE_S: Final = 0.05
+"""Seconds after which a session must still be there."""
 _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
 _ANSWERS: Final = {
     "cancelled": "the task, cancelled",
@@ -116,6 +118,10 @@ class Wire25Interpreter(Reporter):
         self._operations: Sequence[Operation] = ()
         self._session: Session | None = None
         self._notices = 0
+        self._requests = 0
+        """Sent in this sequence."""
+        self._renewed = False
+        """Whether the session was found lost at its beginning."""
         self._handlers: dict[type[Any], Callable[[Any], Awaitable[None]]] = {
             Create: self._create,
             Get: self._get,
@@ -157,7 +163,7 @@ class Wire25Interpreter(Reporter):
     async def run(self, operations: Iterable[Operation]) -> Breach | None:
         """Run one sequence from its start; the breach that ended it, or ``None``."""
         self._forget()
-        self._session = None
+        self._session, self._requests, self._renewed = None, 0, False
         self._operations = list(operations)
         await self.session()
         found: Breach | None = None
@@ -287,11 +293,18 @@ class Wire25Interpreter(Reporter):
         """
         session = await self.session()
         self.transcript.add(method, params, creates=creates)
+        self._requests += 1
         try:
             reply = await session.request(method, params)
         except SessionProblem as problem:
             if problem.kind == "over-limit":
                 return None
+            if problem.lost and self._requests == 1 and not self._renewed:
+                # What became of it was not this sequence's doing.
+                self.store.note(f"between two sequences the session was lost: the server {problem.text}")
+                self._session, self._requests, self._renewed = None, 0, True
+                self.transcript.clear()
+                return await self.send(operation, method, params, creates=creates)
             self.broken(problem, operation)
             raise AssertionError("a breach without its stop") from problem
         self.took(reply, operation)
@@ -398,6 +411,7 @@ class Wire25Interpreter(Reporter):
     async def _read(self, task: Task25, wanted: Callable[[Mapping[str, JSON]], bool] | None = None) -> bool:
         """Read a task until what it shows is settled (and wanted); false if that does not come in time."""
         end: float | None = None
+        pauses = self._pauses(task)
         while True:
             begun = time.monotonic()
             reply = await self.send("get", "tasks/get", {"taskId": task.id})
@@ -418,10 +432,14 @@ class Wire25Interpreter(Reporter):
                 return False
             if end is None:
                 end = now + self.deadline(task)
-            pause = 0.05 if task.poll_ms is None else min(max(task.poll_ms / 1000, 0.005), 5.0)
-            if self.settle is not None:
-                pause = min(pause, max(self.settle / 3, 0.005))
-            await self.client.pacer.sleep(min(pause, max(0.0, end - now) + 0.001))
+            await self.client.pacer.sleep(min(next(pauses), max(0.0, end - now) + 0.001))
+
+    def _pauses(self, task: Task25) -> Iterator[float]:
+        """Seconds between reads: most effects come at once, and the server's interval is for those that do not."""
+        yield from (0.01, 0.03, 0.1)
+        poll = 0.05 if task.poll_ms is None else min(max(task.poll_ms / 1000, 0.005), 2.0)
+        while True:
+            yield poll if self.settle is None else min(poll, max(self.settle / 3, 0.005))
 
     def _given_up(self, task: Task25, aspect: str) -> bool:
         """An effect that never came before is not waited for again."""
@@ -504,10 +522,27 @@ class Wire25Interpreter(Reporter):
             return
         outcome = step_of(reply)
         live = task.node.status in LIVE
+        late = task.node.status in TERMINAL
         self._conclude(task, call, outcome.answer, reply)
         self.questions.judge(task, outcome)
         if live and task.node.status in TERMINAL:
             await self.results.collect(task)
+        if late:
+            await self._pulse(operation)
+
+    async def _pulse(self, operation: str) -> None:
+        """Whether the session has survived work that went on behind its task's end.
+
+        Raises:
+            Stop: it has not.
+        """
+        session = await self.session()
+        await self.client.pacer.sleep(_PULSE_S)
+        self.transcript.add("ping", None)
+        try:
+            await session.request("ping")
+        except SessionProblem as problem:
+            self.broken(problem, operation)
 
     async def _resolve(self, operation: Resolve) -> None:
         task = self._task(operation.task)

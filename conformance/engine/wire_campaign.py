@@ -98,6 +98,7 @@ class WireCampaign(Campaign):
     # --- what a revision brings of its own --------------------------------------------------
 
     _entropy = "tasks.sec.entropy"
+    _proof_requests = _PROOF_REQUESTS
 
     def _new_automaton(self) -> Any:
         return WireAutomaton()
@@ -315,7 +316,7 @@ class WireCampaign(Campaign):
         brief = _BRIEF if breach.waited else _PATIENCE if self._introduction.profile.free else None
         client = self._server.opened.client
         watchdog: Watchdog = self._watchdog
-        last = client.requests + _PROOF_REQUESTS
+        last = client.requests + self._proof_requests
 
         async def replay(operations: Sequence[Operation], options: StoreOptions) -> Breach | None:
             if client.requests > last:
