@@ -6,9 +6,16 @@
 from typing import Final
 
 from mcptasks.conformance.probes.probe import Probe, ProbeGroup
+from mcptasks.conformance.probes_2025 import callers, creation, heard, lists, related
 
 __all__ = ["ALL", "Probe"]
 
-_GROUPS: Final[tuple[ProbeGroup, ...]] = ()
+_GROUPS: Final[tuple[ProbeGroup, ...]] = (
+    creation.GROUP,
+    related.GROUP,
+    lists.GROUP,
+    heard.GROUP,
+    callers.GROUP,
+)
 
 ALL: Final[tuple[Probe, ...]] = tuple(probe for group in _GROUPS for probe in group.probes)
