@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from mcptasks.conformance.catalogue import NEEDS, Need, Requirement
-from mcptasks.conformance.catalogue.unjudged import UNJUDGED
+from mcptasks.conformance.catalogue.unjudged import NOT_OF_2025, UNJUDGED
 from mcptasks.conformance.engine.plan import Features
 from mcptasks.conformance.runner.account import RunOptions, offered, selected
 from mcptasks.conformance.runner.verdicts import Learned, results
@@ -111,19 +111,20 @@ def store_coverage(revision: str = "2026-07-28") -> Coverage:
     return Coverage("store", revision, implemented, excluded, tuple(missing), variants)
 
 
-def server_coverage() -> Coverage:
-    """The coverage of the requirements on a server of revision 2026-07-28."""
-    faults, variants = _entries("server")
+def server_coverage(revision: str = "2026-07-28") -> Coverage:
+    """The coverage of the requirements on a server of a revision."""
+    faults, variants = _entries("server", revision)
+    unjudged = {**UNJUDGED, **(NOT_OF_2025 if revision == "2025-11-25" else {})}
     implemented: dict[str, tuple[str, ...]] = {}
     excluded: dict[str, str] = {}
     missing: list[str] = []
-    for requirement in selected(RunOptions(), "server"):
+    for requirement in selected(RunOptions(), "server", revision):
         accepted = _accepted(requirement, variants)
         never = next((_NO_SERVER[need] for need in requirement.needs if need in _NO_SERVER), None)
         if requirement.id in faults:
             implemented[requirement.id] = faults[requirement.id]
-        elif requirement.id in UNJUDGED:
-            excluded[requirement.id] = UNJUDGED[requirement.id]
+        elif requirement.id in unjudged:
+            excluded[requirement.id] = unjudged[requirement.id]
         elif requirement.verdict == "none":
             excluded[requirement.id] = f"cannot be observed: {requirement.observable.why}"
         elif never is not None:
@@ -132,4 +133,4 @@ def server_coverage() -> Coverage:
             excluded[requirement.id] = accepted
         else:
             missing.append(requirement.id)
-    return Coverage("server", "2026-07-28", implemented, excluded, tuple(missing), variants)
+    return Coverage("server", revision, implemented, excluded, tuple(missing), variants)

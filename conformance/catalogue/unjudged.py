@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["UNJUDGED"]
+__all__ = ["NOT_OF_2025", "UNJUDGED"]
 
 UNJUDGED: Final[Mapping[str, str]] = {
     "tasks.status.legal-transitions": "between two reads a task may have been in any status that is not final: only "
@@ -22,5 +22,12 @@ UNJUDGED: Final[Mapping[str, str]] = {
     "http.post-endpoint": "a server without it cannot be asked anything, and is unusable",
     "http.disconnect-cancels-request": "what becomes of a request that its client gave up does not show, and whether "
     "a task just made stays is open (ambiguity AMB-10)",
+    "tasks25.list.pagination": "a page of any size is lawful, one that holds all tasks as well: which it is shows as a "
+    "choice, and what is wrong with pages is judged as tasks25.list.next-cursor",
 }
 """By id: why there is no verdict of its own; in reports the requirement is not applicable for that reason."""
+
+NOT_OF_2025: Final[Mapping[str, str]] = {
+    "rpc.server-no-requests": "of 2026-07-28 alone: a server of 2025-11-25 may send requests",
+}
+"""By id: why a requirement that both revisions share by its prefix does not bind a server of 2025-11-25."""

@@ -92,9 +92,9 @@ class List25:
                 return None
             assert reply.result is not None
             self._page(walk, reply.result)
-            cursor = reply.result.get("nextCursor")
-            if cursor is None:
+            if "nextCursor" not in reply.result:
                 return walk
+            cursor = reply.result["nextCursor"]
             if not isinstance(cursor, str):
                 walk.problem = f"gives {text_of(cursor, 40)} as nextCursor, which is no text"
                 return walk

@@ -6,12 +6,13 @@
 from typing import Final
 
 from mcptasks.conformance.probes.probe import Probe, ProbeGroup
-from mcptasks.conformance.probes_2025 import callers, creation, heard, lists, related
+from mcptasks.conformance.probes_2025 import callers, creation, heard, ids, lists, related
 
 __all__ = ["ALL", "Probe"]
 
 _GROUPS: Final[tuple[ProbeGroup, ...]] = (
     creation.GROUP,
+    ids.GROUP,
     related.GROUP,
     lists.GROUP,
     heard.GROUP,

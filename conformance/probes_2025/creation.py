@@ -24,7 +24,7 @@ _AGES_MS: Final = 10**15
 _SHORT_MS: Final = 150
 
 
-@GROUP.probe("create.id", "tasks25.create.id-receiver", "tasks25.create.id-unique")
+@GROUP.probe("create.id-receiver", "tasks25.create.id-receiver", "tasks25.create.id-unique")
 async def _id(probe: ProbeSession25) -> None:
     """Ids that a client suggests are not taken."""
     params: dict[str, Any] = probe.creation(task={"ttl": 3_600_000, "taskId": _OURS})
@@ -167,3 +167,30 @@ async def _short(probe: ProbeSession25) -> None:
         aspect="expired",
     )
     probe.choice("tasks25.ttl.delete", "deleted after its ttl")
+
+
+@GROUP.probe("create.sessions", "tasks25.create.result", needs=frozenset({"sessions"}), deadline_s=40.0)
+async def _sessions(probe: ProbeSession25) -> None:
+    """That another session has ended is nothing to this one: tasks are made in it as before."""
+    first = await probe.another()
+    before = await probe.request("tools/call", probe.creation(), session=first, creates="t1")
+    probe.adopt(before, first)
+    another = await probe.another()
+    task = await probe.open_task(session=another)
+    await probe.end(task)
+    await another.close()
+    another.lost = "ended by the suite"
+    reply = await probe.request("tools/call", probe.creation(), session=first, creates="t3")
+    made = isinstance((reply.result or {}).get("task"), Mapping)
+    if made:
+        probe.adopt(reply, first)
+    elif reply.error is None:
+        await probe.server.leave()  # the session that the run shares is no better
+    probe.check(
+        "tasks25.create.result",
+        made or reply.error is not None,
+        expected="a CreateTaskResult, as before",
+        actual=probe.told(reply),
+        message="once another session has ended, the same call makes no task any more",
+        aspect="other-session",
+    )

@@ -19,7 +19,7 @@ def _naming(task: ProbeTask25, other: ProbeTask25) -> dict[str, JSON]:
     return {"taskId": task.id, "_meta": {RELATED_TASK: {"taskId": other.id}}}
 
 
-@GROUP.probe("rel.get", _IGNORED)
+@GROUP.probe("rel.ignore-in-ops", _IGNORED)
 async def _get(probe: ProbeSession25) -> None:
     """tasks/get of one task with another's id as related-task."""
     task, other = await probe.open_task(), await probe.open_task()
@@ -43,7 +43,7 @@ async def _get(probe: ProbeSession25) -> None:
     )
 
 
-@GROUP.probe("rel.cancel", _IGNORED, needs=frozenset({"cancel"}))
+@GROUP.probe("rel.ignore-in-cancel", _IGNORED, needs=frozenset({"cancel"}))
 async def _cancel(probe: ProbeSession25) -> None:
     """tasks/cancel of one task with another's id as related-task: the other lives."""
     task, other = await probe.open_task(), await probe.open_task()
@@ -63,7 +63,7 @@ async def _cancel(probe: ProbeSession25) -> None:
     )
 
 
-@GROUP.probe("rel.result", _IGNORED, needs=frozenset({"control"}))
+@GROUP.probe("rel.ignore-in-result", _IGNORED, needs=frozenset({"control"}))
 async def _result(probe: ProbeSession25) -> None:
     """tasks/result of one task with another's id as related-task."""
     task, other = await probe.open_task(), await probe.open_task()

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
+from mcptasks.conformance.catalogue.unjudged import NOT_OF_2025
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.wire25_campaign import Wire25Campaign, replay_on_server_25
 from mcptasks.conformance.engine.wire25_server import Introduction25, ServerSource25, introduce25
@@ -133,7 +134,7 @@ class ServerWork25:
 
 def _not_applicable(introduction: Introduction25) -> Mapping[str, str]:
     """Globs of requirements that a server of this kind need not meet, with the reason."""
-    out: dict[str, str] = {}
+    out: dict[str, str] = dict(NOT_OF_2025)
     if not introduction.lists:
         out |= {"tasks25.list.*": _NO_LIST, "tasks25.sec.list-scope": _NO_LIST}
     if not introduction.cancels:
