@@ -210,9 +210,15 @@ class Wire25Interpreter(Reporter):
                 continue
             self.automaton.shapes["notification"] += 1
             self.automaton.choices[("tasks25.notif.optional", "sent")] += 1
-            self.smelled(self.forms.notification(notice.params), "notification", TASK_STATUS)
+            self.smelled(self._notification(notice.params), "notification", TASK_STATUS)
         smells, session.smells = session.smells, []
         self.smelled(smells, "notification", "the session")
+
+    def _notification(self, params: Mapping[str, JSON]) -> list[Smell]:
+        """What is wrong with a status notification, less what every answer about the task has wrong, too."""
+        smells = self.forms.notification(params)
+        told = [task for task in self.tasks.values() if task.id == params.get("taskId")]
+        return [smell for smell in smells if not any(smell.aspect in task.smells for task in told)]
 
     # --- breaches --------------------------------------------------------------------------
 
@@ -361,7 +367,8 @@ class Wire25Interpreter(Reporter):
         self.changes.append("create")
         self.automaton.coverage[("create", ABSENT)] += 1
         self.automaton.shapes["create"] += 1
-        self.smelled(self.forms.created(result), "create", "tools/call")
+        smells = self.forms.created(result)
+        self.smelled(smells, "create", "tools/call")
         inner = result.get("task")
         made: Mapping[str, JSON] = inner if isinstance(inner, Mapping) else result
         task_id, status = made.get("taskId"), made.get("status")
@@ -379,6 +386,7 @@ class Wire25Interpreter(Reporter):
         self._opened.append(task)
         self._made[operation.as_] = task_id
         task.opening = params
+        task.smells.update(smell.aspect for smell in smells)
         self.reads.times(task, str(status), made)
         ttl = made.get("ttl")
         same = "takes" if ttl == TTL_MS else "overrides"
@@ -406,9 +414,9 @@ class Wire25Interpreter(Reporter):
     # --- reads -----------------------------------------------------------------------------
 
     async def _get(self, operation: Get) -> None:
-        await self._read(self._task(operation.task))
+        await self.read(self._task(operation.task))
 
-    async def _read(self, task: Task25, wanted: Callable[[Mapping[str, JSON]], bool] | None = None) -> bool:
+    async def read(self, task: Task25, wanted: Callable[[Mapping[str, JSON]], bool] | None = None) -> bool:
         """Read a task until what it shows is settled (and wanted); false if that does not come in time."""
         end: float | None = None
         pauses = self._pauses(task)
@@ -446,7 +454,7 @@ class Wire25Interpreter(Reporter):
         cause = task.cause
         if cause is None:
             return False
-        requirement = self.automaton.model.blame(cause.row, cause.state, aspect, task.node.status)
+        requirement = self.reads.blame(task, cause, aspect)
         fingerprint = f"{requirement}/{cause.row}/{cause.state}/{aspect}"
         if fingerprint not in self.known:
             return False
@@ -467,6 +475,7 @@ class Wire25Interpreter(Reporter):
             told = "shows a failed task without statusMessage"
             smells.append(Smell("tasks25.life.failed-message", "statusMessage", "a failed task says why", told))
         if smells:
+            task.smells.update(smell.aspect for smell in smells)
             self.smelled(smells, "get", "tasks/get")
             task.unjudged |= any(smell.aspect in ("status", "taskId") for smell in smells)
 
@@ -478,8 +487,9 @@ class Wire25Interpreter(Reporter):
             return
         if self.profile.free:
             if task.node.status not in (ABSENT, GONE):
-                await self._read(task, lambda result: result.get("status") == "input_required")
+                await self.read(task, lambda result: result.get("status") == "input_required")
             return
+        task.waited = False
         requests: dict[str, JSON] = {}
         numbers: list[tuple[int, int]] = []
         for key, body in operation.requests:
@@ -513,7 +523,7 @@ class Wire25Interpreter(Reporter):
     async def _ended_by_itself(self, task: Task25) -> None:
         if task.node.status in (ABSENT, GONE):
             return
-        if await self._read(task, lambda result: result.get("status") in TERMINAL):
+        if await self.read(task, lambda result: result.get("status") in TERMINAL):
             await self.results.collect(task)
 
     async def _step(self, task: Task25, operation: str, call: Call, step: dict[str, JSON]) -> None:
@@ -546,8 +556,13 @@ class Wire25Interpreter(Reporter):
 
     async def _resolve(self, operation: Resolve) -> None:
         task = self._task(operation.task)
-        if task.node.status not in (*LIVE, RUNNING) or task.unjudged:
+        if task.unjudged:
             return
+        if task.node.status not in (*LIVE, RUNNING):
+            await self._answer_late(task, operation)
+            return
+        if task.cause is not None and task.node.status in LIVE:
+            await self.read(task)  # whether it waits for an answer must be known before one is given
         answered: list[tuple[int, int]] = []
         for key, body in operation.responses:
             asked = task.current.get(key)
@@ -567,6 +582,13 @@ class Wire25Interpreter(Reporter):
                 answered.append((task.key_number(asked.name), 0))
         if answered:
             self._conclude(task, Call("resolve", tuple(sorted(answered))), "ok", None)
+
+    async def _answer_late(self, task: Task25, operation: Resolve) -> None:
+        """Answer what has come already, of a task that has ended: nothing may come of it."""
+        for key, body in operation.responses:
+            asked = task.current.get(key)
+            if asked is not None and asked.question is not None and await self.questions.answer(asked, body):
+                self._conclude(task, Call("resolve", ((task.key_number(asked.name), 0),)), "ok", None)
 
     async def _coming(self, task: Task25) -> None:
         """Wait for a question that a task asks by itself."""
@@ -604,6 +626,7 @@ class Wire25Interpreter(Reporter):
             if isinstance(named, str) and named != task.id:
                 told = f"shows the task {text_of(named, 60)}"
                 smells.append(Smell("tasks25.cancel.returns-task", "identity", "the task that was cancelled", told))
+            task.smells.update(smell.aspect for smell in smells)
             self.smelled(smells, "cancel", "tasks/cancel")
             if result.get("status") not in STATUSES:
                 return "cancelled"  # reported by its form; whether it is so, the next read shows

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Final
 from mcptasks.conformance.engine.wire25_describe import ASPECTS, ROWS, expected_states, method_of, shown, word
 from mcptasks.conformance.engine.wire25_tasks import Task25
 from mcptasks.conformance.model.automaton import Cause
-from mcptasks.conformance.model.states import ABSENT, CANCELLED, COMPLETED, FAILED, GONE, STATUSES, TERMINAL, TaskState
+from mcptasks.conformance.model.states import (
+    ABSENT,
+    CANCELLED,
+    COMPLETED,
+    FAILED,
+    GONE,
+    INPUT_REQUIRED,
+    STATUSES,
+    TERMINAL,
+    TaskState,
+)
 from mcptasks.conformance.model.wire_2025 import Fit, fit
 from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.forms import instant
@@ -28,6 +38,11 @@ class Read25:
 
     def __init__(self, interpreter: Wire25Interpreter) -> None:
         self._run = interpreter
+
+    def blame(self, task: Task25, cause: Cause, aspect: str) -> str:
+        """The requirement that a read breaches; see :func:`.wire_attribution_2025.blame`."""
+        row = "set" if aspect == "asked" and not task.waited else cause.row
+        return self._run.automaton.model.blame(row, cause.state, aspect, task.node.status)
 
     def judge(self, task: Task25, reply: Reply, *, final: bool) -> str:
         """Judge one ``tasks/get``.
@@ -129,6 +144,7 @@ class Read25:
             )
         self.times(task, status, result)
         task.was_read = True
+        task.waited |= status == INPUT_REQUIRED
         task.outline = status
         return status
 
@@ -189,10 +205,9 @@ class Read25:
     # --- breaches --------------------------------------------------------------------------
 
     def _forgotten(self, task: Task25, cause: Cause, reply: Reply) -> None:
-        """A task that goes once its result was handed out: whether it may is not said (warned of)."""
-        task.node, task.cause = self._run.automaton.start(TaskState(GONE)), None
+        """A task that goes once its result was handed out: its ttl is how long it is retained (schema.ts, Task)."""
         self._run.breach(
-            "tasks25.result.repeatable",
+            "tasks25.result.terminal",
             "get_result",
             "result",
             cause.state,
@@ -200,8 +215,6 @@ class Read25:
             "a task is gone once its result was fetched, before its ttl has passed",
             "the task, until its ttl has passed",
             shown(reply.result, reply.error),
-            soft=True,
-            warning=True,
         )
 
     def _wrong(
@@ -210,7 +223,7 @@ class Read25:
         run, node = self._run, task.node
         if aspect == "life" and not task.was_read:
             cause = run.automaton.cause("create", "create", node.status)  # nobody has ever seen it
-        requirement = run.automaton.model.blame(cause.row, cause.state, aspect, node.status)
+        requirement = self.blame(task, cause, aspect)
         told = ROWS.get(cause.row, f"tasks/get after {method_of(cause.name)} on a task that was {word(cause.state)}")
         text = f"{told} shows {ASPECTS[aspect]}"
         if waited:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from mcptasks.conformance.engine.wire25_describe import ASPECTS, expected_result, shown, word
 from mcptasks.conformance.engine.wire25_tasks import Task25, ending_of
 from mcptasks.conformance.model.states import ABSENT, CANCELLED, COMPLETED, FAILED, GONE, LIVE, TERMINAL
-from mcptasks.conformance.model.wire_2025 import ENDED, RUNNING, Answer25, fit_result
+from mcptasks.conformance.model.wire_2025 import ENDED, RUNNING, Answer25, Fit, fit_result
 from mcptasks.conformance.model.wire_attribution_2025 import result_at_risk
 from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.names import INVALID_PARAMS
@@ -52,6 +52,15 @@ class Result25:
     async def _until_over(session: Session, waiting: Waiting, seconds: float) -> None:
         await session.until(lambda: waiting.done or bool(session.lost), seconds)
 
+    async def confirm(self, task: Task25) -> None:
+        """Read a task that has been ended before its result is found wrong: it may not have ended as it should.
+
+        Raises:
+            Stop: it has not.
+        """
+        if task.cause is not None and task.node.status in TERMINAL and not task.unjudged:
+            await self._run.read(task)
+
     def check(self, task: Task25) -> None:
         """Judge the waiters of a task that lives.
 
@@ -91,10 +100,11 @@ class Result25:
                 run.broken(waiting.problem, "wait_result")
             if waiting.reply is None:
                 waiting.drop()
+                await self.confirm(task)
                 if not task.unjudged:
                     self._hangs(task, "wait_result", patience)
             else:
-                self._judge(task, waiting.reply, "wait_result")
+                await self._judge_ended(task, waiting.reply, "wait_result")
 
     # --- fetching --------------------------------------------------------------------------
 
@@ -118,10 +128,11 @@ class Result25:
             run.broken(waiting.problem, operation)
         if waiting.reply is None:
             waiting.drop()
+            await self.confirm(task)
             if not task.unjudged:
                 self._hangs(task, operation, patience)
             return
-        self._judge(task, waiting.reply, operation)
+        await self._judge_ended(task, waiting.reply, operation)
 
     def _hangs(self, task: Task25, operation: str, seconds: float) -> None:
         status = task.node.status
@@ -141,24 +152,20 @@ class Result25:
 
     # --- judging ---------------------------------------------------------------------------
 
+    async def _judge_ended(self, task: Task25, reply: Reply, operation: str) -> None:
+        if not task.unjudged and all(item.state is None for item in self._fits(task, reply)):
+            await self.confirm(task)
+        self._judge(task, reply, operation)
+
     def _judge(self, task: Task25, reply: Reply, operation: str) -> None:
         run = self._run
         run.took(reply, operation)
         if task.unjudged:
             return
-        error = reply.error
-        ending = ending_of(reply.result if error is None else error, error=error is not None)
-        kind = "result" if error is None else "invalid" if reply.code == INVALID_PARAMS else "error"
-        seen = Answer25(kind, task.ending_number(ending), reply.code or 0)
         was = task.ending()
-        wanted = was.get("error")
-        code = wanted.get("code", 0) if isinstance(wanted, dict) else 0
         result = was.get("result")
         tool_error = isinstance(result, dict) and result.get("isError") is True
-        fits = [
-            fit_result(state, seen, error="error" in was, tool_error=tool_error, code=code)
-            for state, _ in task.node.states
-        ]
+        fits = self._fits(task, reply)
         good = [item for item in fits if item.state is not None]
         if not good:
             self._wrong(task, fits[0].aspect, reply, operation)
@@ -178,6 +185,22 @@ class Result25:
             task.cause = run.automaton.cause(operation, "result", RUNNING)
         task.node = run.automaton.node([(item.state, None) for item in good if item.state is not None])
         run.automaton.coverage[(operation, before.status)] += 1
+
+    @staticmethod
+    def _fits(task: Task25, reply: Reply) -> list[Fit]:
+        """What each possible state is after an answer."""
+        error = reply.error
+        ending = ending_of(reply.result if error is None else error, error=error is not None)
+        kind = "result" if error is None else "invalid" if reply.code == INVALID_PARAMS else "error"
+        seen = Answer25(kind, task.ending_number(ending), reply.code or 0)
+        was = task.ending()
+        wanted, result = was.get("error"), was.get("result")
+        code = wanted.get("code", 0) if isinstance(wanted, dict) else 0
+        tool_error = isinstance(result, dict) and result.get("isError") is True
+        return [
+            fit_result(state, seen, error="error" in was, tool_error=tool_error, code=code)
+            for state, _ in task.node.states
+        ]
 
     def _related(self, task: Task25, reply: Reply, operation: str) -> None:
         if reply.result is None:

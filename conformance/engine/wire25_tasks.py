@@ -71,6 +71,10 @@ class Task25:
         """Parameters of the call that made it."""
         self.waiters: list[Waiting] = []
         """Requests for its result that are under way."""
+        self.waited = False
+        """Whether a read has shown it as input_required since it was last asked."""
+        self.smells: set[str] = set()
+        """Members that some answer has shown in a wrong form."""
         self.fetched = False
         """Whether its result was handed out."""
         self.asked: dict[str, Asked] = {}

@@ -22,6 +22,7 @@ import httpx
 from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.envelopes import read_answer
 from mcptasks.conformance.wire.json_text import BadTextError, decode, encode
+from mcptasks.conformance.wire.names import METHOD_NOT_FOUND
 from mcptasks.conformance.wire.pacing import retry_after
 from mcptasks.conformance.wire.problems import Smell, WireProblem
 from mcptasks.conformance.wire_2025.client import Client25
@@ -408,7 +409,7 @@ class Session:
             and message.get("id") == request_id
             and ("result" in message or "error" in message)
         )
-        if status == 404 and self.id is not None and not ours and method != "initialize":
+        if status == 404 and self.id is not None and method != "initialize" and not (ours and _unknown(message)):
             raise self._gone(method)
         if status >= 400 and not ours:
             error = message.get("error") if isinstance(message, dict) else None
@@ -617,6 +618,12 @@ class Session:
         shown = text_of(body[:80].decode("utf-8", "backslashreplace"), 100)
         told = f"HTTP {status} and {kind or 'no content type'}" + (f": {shown}" if body else ", without a body")
         return SessionProblem("refused" if status >= 400 else "not-mcp", f"answers {method} with {told}", BROKEN)
+
+
+def _unknown(message: JSON) -> bool:
+    """Whether an error says that there is no such method, which some send with HTTP 404, too."""
+    error = message.get("error") if isinstance(message, dict) else None
+    return isinstance(error, dict) and error.get("code") == METHOD_NOT_FOUND
 
 
 def _kind(response: httpx.Response) -> str:
