@@ -12,9 +12,9 @@ from mcptasks.conformance.engine.investigate import Confirmed
 from mcptasks.conformance.engine.wire25_automaton import Wire25Automaton
 from mcptasks.conformance.engine.wire25_interpreter import TTL_MS, Wire25Interpreter
 from mcptasks.conformance.engine.wire25_plan import IDS_2025, Wire25Plan
-from mcptasks.conformance.engine.wire25_server import Introduction25, ServerSource25
+from mcptasks.conformance.engine.wire25_server import NO_TASKS, Introduction25, ServerSource25
 from mcptasks.conformance.engine.wire_campaign import WireCampaign
-from mcptasks.conformance.errors import TargetUnusableError
+from mcptasks.conformance.errors import InconclusiveError, TargetUnusableError
 from mcptasks.conformance.probes.phase import Outcome
 from mcptasks.conformance.probes.probe import Probe as ProbeEntry
 from mcptasks.conformance.probes_2025.phase import applicable, replay_probe, run_probe
@@ -71,6 +71,11 @@ class Wire25Campaign(WireCampaign):
         return await replay_on_server_25(
             self._server, operations, known=self.known, settle=settle, beat=self._beat, automaton=self._replays
         )
+
+    async def _probes(self) -> None:
+        await super()._probes()
+        if not self._introduction.declared:
+            raise InconclusiveError(NO_TASKS)  # what is declared was all that there was to judge
 
     def _applicable(self) -> Iterable[ProbeEntry]:
         return applicable(self._server)

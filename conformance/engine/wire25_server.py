@@ -22,8 +22,9 @@ from mcptasks.conformance.wire_2025.session import Session
 from mcptasks.conformance.wire_2025.transcript import Transcript25
 from mcptasks.strategies.json_values import JSON, text_of
 
-__all__ = ["Introduction25", "OpenServer25", "ServerSource25", "introduce25", "speaks_2025"]
+__all__ = ["NO_TASKS", "Introduction25", "OpenServer25", "ServerSource25", "introduce25", "speaks_2025"]
 
+NO_TASKS: Final = "the server offers no tasks: capabilities of its initialize answer have no tasks.requests.tools.call"
 _UNKNOWN_TOOL: Final = "mcptasks_no_such_tool"
 _OPENINGS: Final = 3
 """Attempts to begin a session."""
@@ -36,6 +37,10 @@ class Introduction25:
     profile: Profile
     supports: Mapping[str, str]
     """Its tools, each with its ``taskSupport`` (``forbidden`` where it says nothing)."""
+    capabilities: Mapping[str, JSON]
+    """What it declares at ``initialize``."""
+    declared: bool
+    """Whether these have ``tasks.requests.tools.call``."""
     lists: bool
     """Whether it declares ``tasks.list``."""
     cancels: bool
@@ -204,7 +209,9 @@ async def _introduced(client: Client25, spec: ServerSpec, session: Session) -> I
             f"{client.endpoint}: asked for protocol version {VERSION}, it answers with {text_of(session.version, 40)}"
         )
     smells += [("initialize", smell) for smell in reply.smells]
-    tasks = _tasks_of(reply.result)
+    capabilities = _member(reply.result, "capabilities")
+    tasks = _member(capabilities, "tasks")
+    declared = "call" in _member(_member(tasks, "requests"), "tools")
 
     async def ask(method: str, params: Mapping[str, JSON]) -> Reply:
         answer = await session.request(method, params)
@@ -217,7 +224,7 @@ async def _introduced(client: Client25, spec: ServerSpec, session: Session) -> I
             execution = tool.get("execution")
             support = execution.get("taskSupport") if isinstance(execution, Mapping) else None
             supports[tool["name"]] = support if isinstance(support, str) else "forbidden"
-    profile = _profile(supports, spec)
+    profile = _profile(supports, spec, declared=declared)
     refusal = await ask("tools/call", {"name": _UNKNOWN_TOOL, "arguments": {}})
     if refusal.error is not None or (refusal.result or {}).get("isError") is True:
         client.exercised["refused:tools/call"] += 1
@@ -226,6 +233,8 @@ async def _introduced(client: Client25, spec: ServerSpec, session: Session) -> I
     return Introduction25(
         profile,
         supports,
+        capabilities,
+        declared,
         isinstance(tasks.get("list"), Mapping),
         isinstance(tasks.get("cancel"), Mapping),
         session.listening is True,
@@ -250,24 +259,13 @@ async def speaks_2025(spec: ServerSpec, url: str) -> bool:
         await client.close()
 
 
-def _tasks_of(result: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """The capability ``tasks`` for tool calls.
-
-    Raises:
-        InconclusiveError: it is not declared.
-    """
-    capabilities = result.get("capabilities")
-    tasks = capabilities.get("tasks") if isinstance(capabilities, Mapping) else None
-    requests = tasks.get("requests") if isinstance(tasks, Mapping) else None
-    tools = requests.get("tools") if isinstance(requests, Mapping) else None
-    if not isinstance(tasks, Mapping) or not isinstance(tools, Mapping) or "call" not in tools:
-        raise InconclusiveError(
-            "the server offers no tasks: capabilities of its initialize answer have no tasks.requests.tools.call"
-        )
-    return tasks
+def _member(holder: Mapping[str, JSON], name: str) -> Mapping[str, JSON]:
+    """A member that is an object; an empty one if it is none."""
+    found = holder.get(name)
+    return found if isinstance(found, Mapping) else {}
 
 
-def _profile(supports: Mapping[str, str], spec: ServerSpec) -> Profile:
+def _profile(supports: Mapping[str, str], spec: ServerSpec, *, declared: bool) -> Profile:
     if spec.profile == "mapped":
         try:
             return mapped(spec.mapping, supports)
@@ -277,6 +275,8 @@ def _profile(supports: Mapping[str, str], spec: ServerSpec) -> Profile:
         raise UsageError("--profile official: the fixture tools of the official suite are of revision 2026-07-28")
     if set(supports) >= CONTROL_TOOLS:
         return Control()
+    if not declared:
+        raise InconclusiveError(NO_TASKS)
     told = (
         "profile control: the server does not offer"
         if spec.profile

@@ -13,6 +13,7 @@ from mcptasks.conformance.engine.wire25_server import ServerSource25
 from mcptasks.conformance.errors import SuiteError
 from mcptasks.conformance.probes.phase import Outcome
 from mcptasks.conformance.probes_2025 import ALL, Probe
+from mcptasks.conformance.probes_2025.capability import WITHOUT_TASKS
 from mcptasks.conformance.probes_2025.session import ProbeOver, ProbeSession25, ProbeSkipped
 from mcptasks.conformance.wire_2025.problems import SessionProblem
 
@@ -51,7 +52,8 @@ def available(source: ServerSource25) -> frozenset[str]:
 def applicable(source: ServerSource25) -> Iterable[Probe]:
     """The probes that can run on a server, in their order."""
     offered = available(source)
-    return (probe for probe in ALL if probe.needs <= offered)
+    declared = source.opened.introduction.declared
+    return (probe for probe in ALL if probe.needs <= offered and (declared or probe.name in WITHOUT_TASKS))
 
 
 async def run_probe(

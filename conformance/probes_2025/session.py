@@ -32,6 +32,8 @@ __all__ = ["ProbeOver", "ProbeSession25", "ProbeSkipped", "ProbeTask25"]
 _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
 _DEADLINE_S: Final = 2.0
 _IN_VAIN: Final = 3
+_IDS: Final = itertools.count(1)
+"""Of requests sent as they are: none comes twice in a session (MCP 2025-11-25, basic/index, "Requests")."""
 
 
 class ProbeTask25:
@@ -88,7 +90,6 @@ class ProbeSession25:
         """Requirements that the probe could not judge here, with the reason."""
         self._more: list[Session] = []
         self._waiting: list[Waiting] = []
-        self._ids = itertools.count(1)
         self._transcript = Transcript25(source.url, source.spec.sent_headers)
         self._sender = RawSender(source.url, self.client.limits.answer_s)
 
@@ -204,7 +205,7 @@ class ProbeSession25:
         self, method: str, params: Mapping[str, JSON] | None = None, *, request_id: JSON = None
     ) -> dict[str, Any]:
         """A whole request as a JSON object, to send as it is or to change first; by default with an id of its own."""
-        found: JSON = f"p{next(self._ids)}" if request_id is None else request_id
+        found: JSON = f"p{next(_IDS)}" if request_id is None else request_id
         out: dict[str, Any] = {"jsonrpc": "2.0", "id": found, "method": method}
         if params is not None:
             out["params"] = dict(params)
