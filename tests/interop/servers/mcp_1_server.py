@@ -103,18 +103,16 @@ async def work(task: ServerTaskContext) -> types.CallToolResult:
 
 
 async def ask(task: ServerTaskContext, mine: Work, key: str, request: dict[str, Any]) -> None:
-    """Send one request to the client and note what comes back."""
+    """Send one request to the client and note the result that comes back."""
     params = request.get("params", {})
-    try:
+    # An answer that is an error ends the question and nothing else.
+    with contextlib.suppress(McpError):
         answer: types.Result
         if request["method"] == "elicitation/create":
             answer = await task.elicit(params["message"], params["requestedSchema"])
         else:
             messages = [types.SamplingMessage.model_validate(message) for message in params["messages"]]
             answer = await task.create_message(messages, max_tokens=params["maxTokens"])
-    except McpError as error:
-        mine.answers[key] = {"error": error.error.model_dump(mode="json", exclude_none=True)}
-    else:
         mine.answers[key] = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

@@ -20,7 +20,7 @@ const A_DAY_MS = 86_400_000; // the SDK gives up after a minute otherwise
 
 const store = new InMemoryTaskStore();
 const queue = new InMemoryTaskMessageQueue();
-/** What runs behind each task: { extra, answers, asking }, by its id. */
+/** What runs behind each task: { extra, answers, asking, over }, by its id. */
 const works = new Map();
 
 /** One server for one session, as the SDK wants it; store and queue are shared. */
@@ -39,7 +39,7 @@ function makeServer() {
     {
       async createTask(extra) {
         const task = await extra.taskStore.createTask({ ttl: extra.taskRequestedTtl, pollInterval: POLL_MS });
-        works.set(task.taskId, { extra, answers: {}, asking: 0 });
+        works.set(task.taskId, { extra, answers: {}, asking: 0, over: false });
         return { task };
       },
       getTask: (extra) => extra.taskStore.getTask(extra.taskId),
@@ -57,7 +57,9 @@ function makeServer() {
       const task = await store.getTask(taskId, sessionId);
       if (!work || !task) return told({ applied: false });
       const applied = !["completed", "failed", "cancelled"].includes(task.status);
-      // Work whose task has ended learns of it by an exception, which is its own affair.
+      // Work that has ended by itself does nothing any more; whose task was cancelled learns of it by an exception.
+      if (work.over) return told({ applied, answers: work.answers });
+      work.over = step.action !== "request_input";
       await STEPS[step.action](taskId, work, step).catch((error) => console.error(`${step.action}: ${error.message}`));
       return told({ applied, answers: work.answers });
     },
@@ -78,19 +80,18 @@ const STEPS = {
   fail: (taskId, { extra }, { error }) => extra.taskStore.updateTaskStatus(taskId, "failed", error.message),
 };
 
-/** Send one request to the client, note what comes back, and go on working after the last answer. */
+/** Send one request to the client, note the result that comes back, and go on working after the last answer. */
 async function ask(taskId, work, key, { method, params }) {
   const schema = method === "elicitation/create" ? ElicitResultSchema : CreateMessageResultSchema;
+  const options = { relatedTask: { taskId }, timeout: A_DAY_MS };
   try {
-    work.answers[key] = await work.extra.sendRequest({ method, params }, schema, {
-      relatedTask: { taskId },
-      timeout: A_DAY_MS,
-    });
+    work.answers[key] = await work.extra.sendRequest({ method, params }, schema, options);
   } catch (error) {
-    work.answers[key] = { error: { code: error.code, message: error.message } };
+    // Refused by the client, or never sent since the task has ended; either way the question is over.
+    console.error(`${method}: ${error.message}`);
   }
   work.asking -= 1;
-  if (!work.asking) await work.extra.taskStore.updateTaskStatus(taskId, "working");
+  if (!work.asking && !work.over) await work.extra.taskStore.updateTaskStatus(taskId, "working");
 }
 
 const told = (structuredContent) => ({ content: [], structuredContent });

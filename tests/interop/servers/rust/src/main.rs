@@ -25,11 +25,12 @@ use std::sync::{Arc, Mutex};
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 const POLL_MS: i64 = 100;
 
-/// What the work of a task has heard so far, by key, and how many answers it still waits for.
+/// What the work of a task has heard so far, by key, how many answers it still waits for, and whether it has ended.
 #[derive(Default)]
 struct Work {
     answers: Map<String, Value>,
     asking: usize,
+    over: bool,
 }
 
 #[derive(Default)]
@@ -70,7 +71,11 @@ impl Handler {
         let (Some(task), Some(work)) = (task, work) else {
             return Ok(told(json!({"applied": false})));
         };
-        match step["action"].as_str() {
+        // Work that has ended by itself does nothing any more; whose task was cancelled does not know.
+        let action = step["action"].as_str().filter(|_| !work.lock().unwrap().over);
+        work.lock().unwrap().over |= action != Some("request_input");
+        match action {
+            None => (),
             Some("request_input") => {
                 let requests = step["requests"].as_object().cloned().unwrap_or_default();
                 work.lock().unwrap().asking += requests.len();
@@ -107,7 +112,7 @@ impl Handler {
     }
 }
 
-/// Send one request to the client, note what comes back, and go on working after the last answer.
+/// Send one request to the client, note the result that comes back, and go on working after the last answer.
 async fn ask(work: Arc<Mutex<Work>>, task_id: String, key: String, request: Value, runtime: Arc<dyn McpServer>) {
     let mut params = request["params"].clone();
     params["_meta"] = json!({RELATED: {"taskId": task_id}});
@@ -127,10 +132,11 @@ async fn ask(work: Arc<Mutex<Work>>, task_id: String, key: String, request: Valu
     };
     let last = {
         let mut work = work.lock().unwrap();
-        work.answers
-            .insert(key, answer.unwrap_or_else(|error| json!({"error": error.to_string()})));
+        if let Ok(answer) = answer {
+            work.answers.insert(key, answer);
+        }
         work.asking -= 1;
-        work.asking == 0
+        work.asking == 0 && !work.over
     };
     if last {
         store_of(&runtime)
