@@ -180,8 +180,9 @@ class Wire25Interpreter(Reporter):
         except RequestsSpentError:
             await self._end(judged=False)
             raise
-        if found is not None and found.state == "session":
-            await self.store.leave()  # whatever is left of it is not to be trusted
+        if self.store.refusals or (found is not None and found.state == "session"):
+            # Whatever is left of it is not to be trusted; in a new one tasks may be made again.
+            await self.store.leave()
         return found
 
     async def _do(self, operation: Operation) -> None:

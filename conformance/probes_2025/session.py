@@ -402,6 +402,9 @@ class ProbeSession25:
                     with suppress(WireProblem):
                         await session.answer(question, None, {"code": -1, "message": "over"}, beyond=True)
             await session.close()
+        if self._more:
+            # There are servers that the end of one session spoils for all others: what follows has a new one.
+            await self.server.leave()
         self.client.reserve = 0
         await self._sender.close()
 
