@@ -28,6 +28,7 @@ UNJUDGED: Final[Mapping[str, str]] = {
 """By id: why there is no verdict of its own; in reports the requirement is not applicable for that reason."""
 
 NOT_OF_2025: Final[Mapping[str, str]] = {
+    "rpc.internal-error": "a request that breaks the server is judged as tasks25.err.internal",
     "rpc.server-no-requests": "of 2026-07-28 alone: a server of 2025-11-25 may send requests",
 }
-"""By id: why a requirement that both revisions share by its prefix does not bind a server of 2025-11-25."""
+"""By id: why a requirement that both revisions share is not judged on a server of 2025-11-25."""

@@ -46,9 +46,13 @@ def _main(
     from mcptasks.conformance.coverage import server_coverage, store_coverage
     from mcptasks.reports.json_text import json_text
 
-    found = [store_coverage(), store_coverage("2025-11-25"), server_coverage()]
+    found = [
+        coverage_of(revision)
+        for coverage_of in (store_coverage, server_coverage)
+        for revision in ("2026-07-28", "2025-11-25")
+    ]
     if json_:
-        # Two of them are about stores: the one of the earlier revision has it in its name.
+        # Those of the earlier revision have it in their names.
         names = {item.kind if item.revision == "2026-07-28" else f"{item.kind}-{item.revision}": item for item in found}
         say(console(), json_text({name: item.to_json() for name, item in names.items()}, indent=1))
     else:
