@@ -415,6 +415,7 @@ class Interpreter25(Reader25):
         listener = self.ledger.listeners.get(operation.listener)
         if listener is None or not listener.active or listener.unsubscribe is None:
             return
+        await self.ledger.drain(listener)
         value = await self._call(listener.unsubscribe)
         self.ledger.unsubscribed(listener)
         if value is RAISED:

@@ -282,26 +282,38 @@ class Ledger:
         if not self.listeners:
             return
         if self._dues:
-            for _ in range(_TURNS):
-                await asyncio.sleep(0)
-            if self.arrivals:
-                self._sort()
-            missing = self._missing()
-            if missing:
-                known = f"store.event.per-resolved/resolve/{INPUT_REQUIRED}/missing" in self._run.known
-                deadline = time.monotonic() + (0.005 if known else self._run.settle)
-                pause = 0.0005
-                while missing and time.monotonic() < deadline:
-                    await asyncio.sleep(pause)
-                    pause = min(pause * 2, 0.05)
-                    self._run.beat[0] += 1  # waiting here is not the target's call
-                    self._sort()
-                    missing = self._missing()
-            for due in missing:
+            for due in await self._awaited(self._missing):
                 self._report_missing(due)
             self._count_open()
         if self.arrivals:
             self._sort()
+
+    async def drain(self, listener: Listener) -> None:
+        """Give the events that are due to a listener their time before it is removed: what is under way to it then may
+        be dropped."""
+        await self._awaited(lambda: [due for due in self._missing() if due.listener is listener])
+
+    async def _awaited(self, still: Callable[[], list[Due]]) -> list[Due]:
+        """Wait for events until the deadline; those that have not come."""
+        if not self._dues:
+            return []
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        if self.arrivals:
+            self._sort()
+        missing = still()
+        if not missing:
+            return []
+        known = f"store.event.per-resolved/resolve/{INPUT_REQUIRED}/missing" in self._run.known
+        deadline = time.monotonic() + (0.005 if known else self._run.settle)
+        pause = 0.0005
+        while missing and time.monotonic() < deadline:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.05)
+            self._run.beat[0] += 1  # waiting here is not the target's call
+            self._sort()
+            missing = still()
+        return missing
 
     def _missing(self) -> list[Due]:
         return [due for dues in self._dues.values() for due in dues if due.wanted and not due.count]

@@ -177,9 +177,19 @@ class StatusLedger:
         for task, status in self._odd:
             actual = f"an event tells status {text_of(status, 40)}, which the task never had"
             self._bad("on-change", "status", actual, f"status {task.node.status}")
-        missing = self._missing()
+        for due in await self._awaited(self._missing):
+            self._report(due)
+
+    async def drain(self, listener: Listener) -> None:
+        """Give the events that are due to a listener their time before it is removed: what is under way to it then may
+        be dropped."""
+        await self._awaited(lambda: [due for due in self._missing() if due.listener is listener])
+
+    async def _awaited(self, still: Callable[[], list[_Due]]) -> list[_Due]:
+        """Wait for events until the deadline; those that have not come."""
+        missing = still()
         if not missing:
-            return
+            return []
         names = (
             "on-change/event/change/missing",
             "on-change/event/change/old-status",
@@ -196,9 +206,8 @@ class StatusLedger:
             pause = min(pause * 2, 0.05)
             self._run.beat[0] += 1  # waiting here is not the target's call
             self.after_call()
-            missing = self._missing()
-        for due in missing:
-            self._report(due)
+            missing = still()
+        return missing
 
     def _missing(self) -> list[_Due]:
         return [due for due in self._dues if not due.came and not due.task.unjudged]
