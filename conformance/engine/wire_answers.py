@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcptasks.conformance.engine.wire_profiles import Step
 from mcptasks.conformance.engine.wire_tasks import WireTask
-from mcptasks.strategies.json_values import text_of
+from mcptasks.strategies.json_values import Payload, text_of
 
 if TYPE_CHECKING:
     from mcptasks.conformance.engine.wire_interpreter import WireInterpreter
@@ -40,13 +40,13 @@ class AnswerJudge:
             return
         task.tells_answers = True
         for name, value in step.answers.items():
-            key = task.known_as.get(name, name)
-            sent = task.sent.get(key, [])
-            # Once it was seen that a question is answered, a later answer to it must be ignored.
-            lawful = sent[: task.taken[key]] if key in task.taken else sent
+            # The tool may tell of the server's name or of the one that was asked for, which may be that of another.
+            keys = list(dict.fromkeys((task.known_as.get(name, name), *((name,) if name in task.requests else ()))))
             self._run.exercised[_REQUIREMENT] += 1
-            if not any(response.matches(value) for response in lawful):
-                late = any(response.matches(value) for response in sent)
+            reached = [key for key in keys if any(response.matches(value) for response in _lawful(task, key))]
+            if not reached:
+                lawful = _lawful(task, keys[0])
+                late = any(response.matches(value) for response in task.sent.get(keys[0], []))
                 self._run.breach(
                     "tasks.update.ignore-answered" if late else _REQUIREMENT,
                     "resolve",
@@ -57,7 +57,7 @@ class AnswerJudge:
                     " or ".join(text_of(response.value, 80) for response in lawful[:3]) or "no answer: none was given",
                     text_of(value, 120),
                 )
-            task.delivered.add(key)
+            task.delivered.update(reached)
 
     def outstanding(self, task: WireTask) -> list[str]:
         """Keys that were seen to be answered and whose answer the task's code has not told of."""
@@ -86,3 +86,9 @@ class AnswerJudge:
             soft=True,
             waited=True,
         )
+
+
+def _lawful(task: WireTask, key: str) -> list[Payload]:
+    """The answers to a question that its task may have got: once one was seen to be taken, later ones are ignored."""
+    sent = task.sent.get(key, [])
+    return sent[: task.taken[key]] if key in task.taken else sent

@@ -146,7 +146,11 @@ class ReadJudge:
         requests = result.get("inputRequests")
         pairs: set[tuple[int, int]] = set()
         if isinstance(requests, Mapping) and status in LIVE:
-            for name, body in requests.items():
+            asked = {name: _question(body) for name, body in requests.items()}
+            # First of all of them: the server's name for one request may be ours for another.
+            if any(task.shows_own_name(name, body) for name, body in asked.items()):
+                self._run.store.renames_keys = True
+            for name, body in asked.items():
                 pairs.add(self._request(task, name, body))
         member = _PAYLOADS.get(status)
         payload = -1
@@ -159,13 +163,7 @@ class ReadJudge:
         task.outline = (status, sorted(task.keys[key] for key, _ in pairs), payload, stray)
         return Seen(status, frozenset(pairs), payload, stray)
 
-    def _request(self, task: WireTask, name: str, body: JSON) -> tuple[int, int]:
-        if isinstance(body, Mapping):
-            body = {key: value for key, value in body.items() if key != "_meta"}
-            params = body.get("params")
-            if isinstance(params, Mapping) and "_meta" in params:
-                body["params"] = {key: value for key, value in params.items() if key != "_meta"}
-        payload = payload_of(body, result=False)
+    def _request(self, task: WireTask, name: str, payload: Payload | None) -> tuple[int, int]:
         if name in task.vanished:
             self._run.breach(
                 "tasks.update.no-reuse",
@@ -190,7 +188,7 @@ class ReadJudge:
                 f"{text_of(name, 40)} stands for {_text(first)} for the life of the task",
                 _text(payload),
             )
-        key = task.learn(name, payload)
+        key = task.learn(name, payload, renames=self._run.store.renames_keys is not False)
         if task.requests and self._run.store.renames_keys is not True:
             self._run.store.renames_keys = key != name
         return task.key_number(key), task.body_number(payload)
@@ -313,6 +311,16 @@ class ReadJudge:
             actual,
             waited=waited,
         )
+
+
+def _question(body: JSON) -> Payload | None:
+    """A request for input without what a server may say beside it."""
+    if isinstance(body, Mapping):
+        body = {key: value for key, value in body.items() if key != "_meta"}
+        params = body.get("params")
+        if isinstance(params, Mapping) and "_meta" in params:
+            body["params"] = {key: value for key, value in params.items() if key != "_meta"}
+    return payload_of(body, result=False)
 
 
 def _is_error(task: WireTask, node: Node) -> bool:

@@ -123,19 +123,35 @@ class WireTask:
         self.current[key] = name
         return name
 
-    def learn(self, shown: str, body: Payload | None) -> str:
-        """The key that the server shows as ``shown``; a server may name keys itself."""
+    def learn(self, shown: str, body: Payload | None, *, renames: bool = False) -> str:
+        """The key that the server shows as ``shown``; a server may name keys itself.
+
+        Args:
+            shown: the server's name.
+            body: what stands under it.
+            renames: whether the server may: then a name that was asked for, too, is taken for that key only if what
+                was asked under it stands there.
+        """
         known = self.known_as.get(shown)
         if known is not None:
             return known
-        if shown not in self.requests:
-            for key, asked in self.requests.items():
-                if key not in self.shown_as and asked == body:
-                    self.shown_as[key], self.known_as[shown] = shown, key
-                    return key
-            return shown
+        if shown not in self.requests or (renames and self.requests[shown] != body):
+            key = self._unnamed(body)
+            if key is not None:
+                self.shown_as[key], self.known_as[shown] = shown, key
+                return key
+            if shown not in self.requests:
+                return shown
         self.shown_as[shown] = self.known_as[shown] = shown
         return shown
+
+    def _unnamed(self, body: Payload | None) -> str | None:
+        """The key under which that was asked, if the server's name for it is not known."""
+        return next((key for key, asked in self.requests.items() if key not in self.shown_as and asked == body), None)
+
+    def shows_own_name(self, shown: str, body: Payload | None) -> bool:
+        """Whether the server shows what was asked under a name that nobody asked for."""
+        return shown not in self.requests and shown not in self.known_as and self._unnamed(body) is not None
 
     @property
     def near_expiry(self) -> bool:
