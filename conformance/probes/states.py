@@ -16,6 +16,8 @@ __all__ = ["MARK", "answers_to", "asking_task", "outline", "stranger_of"]
 MARK: Final = "mcptasks-marked-content"
 """A text in the payloads of tasks of the control profile, to be found where it must not be."""
 
+_GIVEN: Final = "mcptasks-answer"
+"""Not the mark: a refusal may repeat what its client has sent, and tells nothing by it."""
 _ASKED: Final = {"probe": {"q": MARK}}
 
 
@@ -51,7 +53,7 @@ async def asking_task(session: ProbeSession) -> tuple[ProbeTask, dict[str, Any]]
 def answers_to(shown: Mapping[str, JSON]) -> dict[str, JSON]:
     """A good response to every request that a task shows."""
     return {
-        key: translate.response_of(Payload(MARK), Payload(request)).fresh()
+        key: translate.response_of(Payload(_GIVEN), Payload(request)).fresh()
         for key, request in shown["inputRequests"].items()
     }
 
