@@ -20,6 +20,7 @@ import httpx
 
 from mcptasks.conformance.wire.envelopes import Answer, code_smells, read_answer, read_streamed
 from mcptasks.conformance.wire.json_text import BadTextError, decode
+from mcptasks.conformance.wire.names import INTERNAL_ERROR
 from mcptasks.conformance.wire.pacing import Pacer, retry_after
 from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
 from mcptasks.conformance.wire.requests import Outgoing, RequestMaker
@@ -312,6 +313,8 @@ class WireClient:
             exercised["core.meta.reserved-codes"] += 1
             exercised["core.meta.retired-codes"] += 1
             exercised["core.meta.legacy-range"] += 1
+            if status >= 500 or answer.error["code"] == INTERNAL_ERROR:
+                exercised["rpc.internal-error"] += 1
             smells += code_smells(answer.error)
         return Reply(outgoing.method, status, form, answer.result, answer.error, len(outgoing.body), smells)
 
