@@ -310,6 +310,12 @@ def test_requirements_are_in_the_catalogue_and_covered() -> None:
     assert {name for name in known if name.startswith("store.")} - shown == WITHOUT_FAULT
 
 
+def test_every_check_has_a_lawful_variant_next_to_its_fault() -> None:
+    coverage = pytest.importorskip("mcptasks.conformance.coverage", exc_type=ImportError)
+    for found in (coverage.store_coverage(), coverage.store_coverage("2025-11-25"), coverage.server_coverage()):
+        assert set(found.implemented) - set(found.variants) == set(), (found.kind, found.revision)
+
+
 @pytest.mark.parametrize("entry", FAULTS, ids=names(FAULTS))
 def test_counterexamples_survive_json(entry: Fault) -> None:
     text = json.dumps(sequence_to_json(entry.counterexample))
