@@ -85,7 +85,7 @@ class Read25:
         if aspect == "life" and task.near_expiry:
             task.node, task.cause = self._run.automaton.start(TaskState(GONE)), None
             return ""
-        if aspect == "life" and task.fetched and task.node.status in TERMINAL:
+        if aspect == "life" and task.fetched and task.there and task.node.status in TERMINAL:
             self._forgotten(task, cause, reply)
             return ""
         self._wrong(task, cause, aspect, reply)

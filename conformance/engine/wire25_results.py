@@ -180,6 +180,7 @@ class Result25:
         if before.status in (COMPLETED, FAILED, ENDED):
             if task.fetched:
                 run.automaton.choices[("tasks25.result.repeatable", "the same again")] += 1
+            task.there |= task.cause is None
             task.fetched = True
         if before.status == RUNNING:
             task.cause = run.automaton.cause(operation, "result", RUNNING)

@@ -77,6 +77,8 @@ class Task25:
         """Members that some answer has shown in a wrong form."""
         self.fetched = False
         """Whether its result was handed out."""
+        self.there = False
+        """Whether a read has shown it ended before that."""
         self.asked: dict[str, Asked] = {}
         """Its questions, by the key under which each was asked."""
         self.current: dict[str, Asked] = {}
