@@ -27,7 +27,7 @@ from mcptasks.conformance.pytest_options import ClassOptions, options_of
 from mcptasks.reports.run_report import TargetReport
 
 if TYPE_CHECKING:
-    from mcptasks.conformance.wire.spec import ProfileName
+    from mcptasks.conformance.wire.spec import ProfileName, RevisionName
 
 __all__ = ["ConformanceWarning", "TaskServerConformance", "TaskStoreConformance", "requirement_ids"]
 
@@ -142,7 +142,7 @@ class TaskStoreConformance(_Conformance):
 
 
 class TaskServerConformance(_Conformance):
-    """Tests of a server of revision 2026-07-28; subclass it as ``Test…`` and define :attr:`url`, :attr:`start`
+    """Tests of a server; subclass it as ``Test…`` and define :attr:`url`, :attr:`start`
     or :attr:`command`.
 
     The attributes above stand in for the pytest options of the same name, which go before them; ``budget``
@@ -151,6 +151,8 @@ class TaskServerConformance(_Conformance):
 
     mcptasks_kind = "server"
 
+    revision: ClassVar[RevisionName] = "2026-07-28"
+    """Of the protocol: which requirements are tested."""
     url: ClassVar[str] = ""
     """Its endpoint; may also be a property, such as one that starts a server."""
     start: ClassVar[str | None] = None
@@ -189,6 +191,7 @@ class TaskServerConformance(_Conformance):
             max_requests=self.max_requests,
             rate=self.rate,
             settle=self.settle,
+            revision=self.revision,
         )
         return check_server_under(spec, options.run, folder).target
 

@@ -23,7 +23,7 @@ from mcptasks.conformance.runner.options import read_options
 from mcptasks.conformance.runner.run import Target, run_targets
 from mcptasks.conformance.wire.mapping import profile_named
 from mcptasks.conformance.wire.secrets import HeaderLine
-from mcptasks.conformance.wire.spec import DEFAULT_REQUESTS, ProfileName, ServerSpec
+from mcptasks.conformance.wire.spec import DEFAULT_REQUESTS, REVISIONS, ProfileName, RevisionName, ServerSpec
 
 __all__ = ["check_server", "check_server_under"]
 
@@ -37,6 +37,7 @@ def check_server(
     start: str | None = None,
     command: str | None = None,
     restart_command: str | None = None,
+    revision: RevisionName = "auto",
     profile: ProfileName | str | os.PathLike[str] | None = None,
     budget: str | int = DEFAULT_REQUESTS,
     max_requests: int | None = None,
@@ -52,7 +53,7 @@ def check_server(
     fail_on: Literal["fail", "warn"] = "fail",
     fail_fast: bool = False,
 ) -> StoreReport:
-    """Check a server of revision 2026-07-28 over Streamable HTTP or stdio.
+    """Check a server of either revision over Streamable HTTP, or of 2026-07-28 over stdio.
 
     Args:
         url: its endpoint; may be left out with ``start``, whose output then names it.
@@ -62,6 +63,7 @@ def check_server(
         start: command that starts the server first; it is ended afterwards.
         command: command that starts a server over stdio; instead of a URL.
         restart_command: command that kills the server hard, starts it on the same data, and returns when it is up.
+        revision: of the protocol; by default the latest that the server speaks.
         profile: which tools to drive it with: ``control``, ``official``, or a mapping file (``.toml``) that
             says what its own do; by default the richest it offers.
         budget: requests to make (``1200``) or wall time (``"8s"``, ``"2m"``).
@@ -98,6 +100,7 @@ def check_server(
         judgement=JudgementOptions(strict=strict, fail_on_warn=fail_on == "warn"),
         fail_fast=fail_fast,
         kind="server",
+        revisions=REVISIONS if revision == "auto" else (revision,),
     )
     lines, others = (
         tuple(HeaderLine.parse(f"{name}: {value}") for name, value in (given or {}).items())
@@ -117,6 +120,7 @@ def check_server(
         max_requests=max_requests,
         rate=rate,
         settle=settle,
+        revision=revision,
     )
     return check_server_under(spec, options, None if report_dir is None else Path(report_dir))
 

@@ -25,13 +25,19 @@ async def _nothing() -> None:
 
 
 def campaign(
-    url: str, requests: int = 700, *, seed: int = 0, settle: float = 0.2, probes: bool = True
+    url: str,
+    requests: int = 700,
+    *,
+    seed: int = 0,
+    settle: float = 0.2,
+    probes: bool = True,
+    timeout: float = 4.0,
 ) -> list[Message]:
     """The messages of a campaign; how it failed, if it did, as a message of kind ``failed``.
 
     Without ``probes`` only sequences of operations run.
     """
-    settings = Settings(seed=seed, budget=Budget(calls=requests), hypothesis=False, timeout=4.0)
+    settings = Settings(seed=seed, budget=Budget(calls=requests), hypothesis=False, timeout=timeout)
     out: list[Message] = []
     loop = asyncio.new_event_loop()
     with tempfile.TemporaryDirectory() as folder:

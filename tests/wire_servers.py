@@ -14,13 +14,14 @@ JSON_TYPE = "application/json"
 
 
 async def read_request(reader: asyncio.StreamReader) -> dict[str, Any]:
-    """One POST: its JSON-RPC message, and its headers under ``headers``."""
+    """One request: its JSON-RPC message (none has no members), its headers under ``headers``, its method under ``http``."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     lines = head.split("\r\n")[1:-2]
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    message: dict[str, Any] = json.loads(body)
+    message: dict[str, Any] = json.loads(body) if body else {}
     message["headers"] = headers
+    message["http"] = head.partition(" ")[0]
     return message
 
 

@@ -41,7 +41,7 @@ from mcptasks.conformance.model.states import (
 from mcptasks.conformance.model.wire_2025 import ENDED, RUNNING
 from mcptasks.conformance.wire import translate
 from mcptasks.conformance.wire.client import Reply, Words
-from mcptasks.conformance.wire.names import INVALID_PARAMS
+from mcptasks.conformance.wire.names import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
 from mcptasks.conformance.wire_2025.names import TASK_STATUS
 from mcptasks.conformance.wire_2025.problems import BROKEN, SessionProblem
@@ -379,6 +379,7 @@ class Wire25Interpreter(Reporter):
             told = f"taskId {text_of(task_id, 60)} was given before"
             self._bad_create("tasks25.create.id-unique", "identity", told)
         self.store.seen_ids.add(task_id)
+        self.store.made.append(task_id)
         start = TaskState(RUNNING) if self.profile.free else TaskState(WORKING)
         cause = self.automaton.cause("create", "create", start.status)
         task = Task25(operation.as_, task_id, self.automaton.start(start), cause)
@@ -610,6 +611,20 @@ class Wire25Interpreter(Reporter):
         reply = await self.send("cancel", "tasks/cancel", {"taskId": task.id})
         if reply is None:
             return
+        if reply.code == METHOD_NOT_FOUND:
+            told = f"tasks/cancel is refused with error {reply.code}"
+            self.breach(
+                "tasks25.cap.cancel-flag",
+                "cancel",
+                "cancel",
+                "every",
+                "refused",
+                told,
+                "what tasks.cancel declares",
+                told,
+            )
+        if task.id in self.store.made:
+            self.store.made.remove(task.id)
         live = task.node.status in (*LIVE, RUNNING)
         answer = "invalid" if reply.code == INVALID_PARAMS else "error"
         if reply.result is not None:

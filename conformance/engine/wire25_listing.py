@@ -87,7 +87,7 @@ class List25:
                 return None
             if reply.error is not None:
                 told = f"refuses tasks/list with error {reply.code}: {text_of(reply.error['message'], 80)}"
-                requirement = "tasks25.list.next-cursor" if params else "tasks25.list.superset-of-get"
+                requirement = "tasks25.list.next-cursor" if params else "tasks25.cap.list-flag"
                 self._bad(requirement, "refused" if params else "first", told, "a page of tasks")
                 return None
             assert reply.result is not None
@@ -145,10 +145,30 @@ class List25:
         if not missing:
             return
         told = f"does not list {len(missing)} of {len(mine)} tasks that tasks/get shows"
-        if _breaks_off(mine, missing, walk):
+        if await self._breaks_off(listed, walk):
             told += f", and its {'only' if len(walk.sizes) == 1 else 'last'} page has no nextCursor"
             self._bad("tasks25.list.next-cursor", "broken-off", told, "nextCursor where more tasks are available")
         self._bad("tasks25.list.superset-of-get", "missing", told, "every task that tasks/get shows")
+
+    async def _breaks_off(self, listed: Mapping[str, Any], walk: Walk) -> bool:
+        """Whether what is missing looks like further pages.
+
+        That is so if of all tasks of the session several are missing, all of them made after those listed, or all
+        before, and not for the status that they have.
+        """
+        made = self._run.store.made
+        missing = [name for name in made if name not in listed]
+        if len(missing) < 2 or not walk.entries:
+            return False
+        flags = [name in listed for name in made]
+        if sum(first != second for first, second in zip(flags, flags[1:], strict=False)) > 1:
+            return False
+        statuses: set[object] = set()
+        for name in (missing[0], missing[len(missing) // 2], missing[-1]):
+            reply = await self._run.send("get", "tasks/get", {"taskId": name})
+            if reply is not None and reply.result is not None:
+                statuses.add(reply.result.get("status"))
+        return bool(statuses & {item.get("status") for item in walk.entries})
 
     def _statuses(self, mine: list[Task25], listed: Mapping[str, Any]) -> None:
         for task in mine:
@@ -172,14 +192,3 @@ class List25:
             actual,
             soft=soft,
         )
-
-
-def _breaks_off(mine: list[Task25], missing: list[Task25], walk: Walk) -> bool:
-    """Whether what is missing looks like further pages: several tasks, all made after, or all before, those listed."""
-    if len(missing) < 2 or not walk.entries:
-        return False
-    gone = {task.id for task in missing}
-    flags = [task.id in gone for task in mine]
-    changes = sum(first != second for first, second in zip(flags, flags[1:], strict=False))
-    full = len(walk.sizes) == 1 or walk.sizes[-1] == walk.sizes[0]
-    return changes <= 1 and full

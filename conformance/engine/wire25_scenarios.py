@@ -62,6 +62,8 @@ def control_scenarios() -> list[list[Operation]]:
         [Create(), Create("t2"), SetInput("t2", _ASK), Cancel(), Get("t2"), Get(), Complete("t2", {"of": 2}), Get("t2"), GetResult("t2")],
         # lists
         [Create(), ListTasks(), Complete(), Get(), ListTasks(), Get()],
+        [Create(), SetInput("t1", _ASK), Get(), ListTasks(), Resolve("t1", _YES), Get(), ListTasks(), Fail("t1", _ERROR), Get(),
+         ListTasks()],
         [*(Create(f"t{number}") for number in range(1, 13)), ListTasks(), Complete("t3", 1), Cancel("t5"), Fail("t7", _ERROR),
          Get("t3"), Get("t7"), ListTasks(), Get("t5"), Get("t12")],
     ]  # fmt: skip

@@ -88,6 +88,8 @@ class OpenServer25:
         self.transcript = transcript
         self.note = note
         self.seen_ids: set[str] = set()
+        self.made: list[str] = []
+        """Ids of the tasks made in the session under way, as far as they need not have been deleted, in order."""
         self.refusals = 0
         """Creations refused in a row."""
         self.questions_asked = 0
@@ -128,6 +130,7 @@ class OpenServer25:
     async def leave(self) -> None:
         """End the session under way; the next use begins another one."""
         session, self._session = self._session, None
+        self.made.clear()
         if session is not None:
             await session.close()
 

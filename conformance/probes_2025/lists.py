@@ -21,6 +21,9 @@ _CURSORS: Final = ("nonsense", "mcptasks-no-such-cursor-0000", "-1")
 async def _cursor(probe: ProbeSession25) -> None:
     """A cursor that was never given is refused, and does not begin the list again."""
     await probe.open_task()
+    plain = await probe.request("tasks/list", {})
+    if plain.error is not None:
+        raise ProbeSkipped(f"tasks/list is refused with error {plain.code} as it is")
     for number, cursor in enumerate(_CURSORS):
         reply = await probe.request("tasks/list", {"cursor": cursor})
         ok = reply.code == INVALID_PARAMS

@@ -13,10 +13,12 @@ from mcptasks.conformance.wire.secrets import HeaderLine, Redactor, shown_url, u
 from mcptasks.conformance.wire.stdio_process import split_command
 from mcptasks.strategies.json_values import JSON
 
-__all__ = ["DEFAULT_REQUESTS", "PROFILES", "ProfileName", "ServerSpec"]
+__all__ = ["DEFAULT_REQUESTS", "PROFILES", "REVISIONS", "ProfileName", "RevisionName", "ServerSpec"]
 
 ProfileName = Literal["control", "official", "mapped"]
 RevisionName = Literal["auto", "2026-07-28", "2025-11-25"]
+REVISIONS: Final = ("2026-07-28", "2025-11-25")
+"""The latest first."""
 PROFILES: Final[tuple[ProfileName, ...]] = ("control", "official", "mapped")
 
 _OF_THE_HARNESS: Final = HeaderLine("Authorization", "Bearer mcptasks-other")
