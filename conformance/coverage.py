@@ -18,7 +18,6 @@ __all__ = ["Coverage", "server_coverage", "store_coverage"]
 
 _NO_SERVER: Final[Mapping[Need, str]] = {
     "clock": "a server's clock cannot be driven from outside",
-    "dual-era": "this version speaks one revision with a server",
     "client": NEEDS["client"],
 }
 """Needs that no server meets, with the reason; what needs something else has a fault, or lacks one."""

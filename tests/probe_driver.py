@@ -37,6 +37,7 @@ def probe(
     answer_s: float = 2.0,
     profile: ProfileName | None = None,
     peer_url: str = "",
+    dual: bool = False,
 ) -> Probed:
     """Run the wanted probes once each against the server at ``url``."""
     out = Probed()
@@ -45,6 +46,7 @@ def probe(
         spec = ServerSpec(url, profile=profile, peer_url=peer_url)
         async with WireClient(spec, url, limits=Limits(answer_s=answer_s)) as client:
             source = ServerSource(client, (await introduce(client, spec)).profile, spec, url, lambda text: None)
+            source.opened.dual = dual
             for item in applicable(source):
                 if wanted(item):
                     outcome = await run_probe(source, item, exercised=out.exercised, choices=out.choices, known=set())

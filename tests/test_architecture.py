@@ -47,7 +47,13 @@ ALLOWED: dict[str, set[str]] = {
         "conformance.wire_2025",
     },
     # run by the wire campaign, on the server that it has opened
-    "conformance.probes": {"strategies", "conformance.engine", "conformance.errors", "conformance.wire"},
+    "conformance.probes": {
+        "strategies",
+        "conformance.engine",
+        "conformance.errors",
+        "conformance.wire",
+        "conformance.wire_2025",
+    },
     # a process that stands for a store: it is opened as a source of stores is
     "conformance.bridge": {
         "strategies",

@@ -45,6 +45,8 @@ class OpenServer:
     """Whether it names requests for input itself; ``None`` until one was seen."""
     missed: Counter[str] = field(default_factory=Counter)
     """How often a probe has waited in vain, by what it waited for."""
+    dual: bool = False
+    """Whether it speaks 2025-11-25, too."""
     listens: bool = True
     """Whether it is taken to have subscriptions."""
     notifies: bool = True

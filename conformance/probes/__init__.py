@@ -12,6 +12,7 @@ from mcptasks.conformance.probes import (
     cap,
     core,
     creation,
+    eras,
     ids,
     jsonrpc,
     listen,
@@ -44,6 +45,7 @@ ALL: Final[tuple[Probe, ...]] = tuple(
         ids,
         replicas,
         restarts,
+        eras,
     )
     for probe in module.GROUP.probes
 )

@@ -48,9 +48,10 @@ def available(source: ServerSource) -> frozenset[str]:
     listens = {"listen"} if source.opened.listens else set()
     callers = {"second-caller"} if source.spec.has_other else set()
     restarts = {"restart"} if source.spec.restart_command is not None else set()
+    dual = {"dual-era"} if source.opened.dual else set()
     stdio = {"stdio"} if source.opened.client.stdio is not None else set()
     replicas = {"peer"} if source.spec.peer_url else set()
-    return frozenset({source.opened.profile.name, *listens, *callers, *restarts, *replicas, *stdio})
+    return frozenset({source.opened.profile.name, *listens, *callers, *restarts, *replicas, *stdio, *dual})
 
 
 def applicable(source: ServerSource) -> Iterable[Probe]:

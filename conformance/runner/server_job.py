@@ -34,7 +34,7 @@ _REASONS = {
     "peer": "no second replica was given (--peer-url)",
     "second-caller": "no second caller was given (--other-header)",
     "stdio": "a server over HTTP (--command names one over stdio)",
-    "dual-era": "this version speaks one revision with a server",
+    "dual-era": "the server speaks one revision",
 }
 
 _UP_S = 30.0
@@ -98,10 +98,11 @@ class ServerWork:
                 raise
             return await self._open_2025(url)
         source = ServerSource(client, introduction.profile, self._spec, url, self._note)
+        source.opened.dual = self._stdio is None and await speaks_2025(self._spec, url)
         if self._job.mode == "replay":
             await self._replay(source, sequence_from_json(self._job.operations))
             return None
-        self._probe(introduction, url, await learn_listening(source))
+        self._probe(introduction, source, await learn_listening(source))
         if self._job.mode == "probe":
             return None
         return WireCampaign(source, self._job.settings, self._emit, self._beat, introduction)
@@ -145,12 +146,13 @@ class ServerWork:
     def _note(self, text: str) -> None:
         self._emit({"kind": "note", "level": "info", "message": text})
 
-    def _probe(self, introduction: Introduction, url: str, no_listening: str | None) -> None:
+    def _probe(self, introduction: Introduction, source: ServerSource, no_listening: str | None) -> None:
         profile = introduction.profile
         offered = ["wire", "input", "in-process"] + (["fixture"] if introduction.fixtures else [])
         offered += ["listen"] if no_listening is None else []
         reasons = dict(_REASONS) if no_listening is None else {**_REASONS, "listen": no_listening}
         offered += ["second-caller"] if self._spec.has_other else []
+        offered += ["dual-era"] if source.opened.dual else []
         offered += ["stdio"] if self._spec.command is not None else []
         offered += ["peer"] if self._spec.peer_url else []
         offered += ["restart"] if self._spec.restart_command is not None else []
