@@ -1,0 +1,98 @@
+"""The gallery of servers of 2025-11-25: each fault found and charged to its requirement, no variant accused.
+
+By default a sample of campaigns; all of them where ``MCPTASKS_GALLERY_SEEDS`` is set (tox environment
+``gallery-servers``).  What shows every fault alone is always replayed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+import pytest
+from wire_campaigns import OTHER, campaign, findings
+
+from mcptasks.conformance.catalogue import load_catalogue
+from mcptasks.conformance.engine.breach import Breach
+from mcptasks.conformance.engine.wire25_campaign import replay_on_server_25
+from mcptasks.conformance.engine.wire25_server import ServerSource25, introduce25
+from mcptasks.conformance.wire.client import Limits
+from mcptasks.conformance.wire.spec import ServerSpec
+from mcptasks.conformance.wire_2025.client import Client25
+from mcptasks.fixtures.gallery import FAULTS, VARIANTS, Fault, Variant
+from mcptasks.fixtures.gallery.server_base import start_entry
+from mcptasks.strategies.operations import Operation, Probe
+
+SEEDS = range(int(os.environ.get("MCPTASKS_GALLERY_SEEDS", "0")))
+REVISION = "2025-11-25"
+SERVER_FAULTS = [entry for entry in FAULTS if entry.kind == "server" and entry.revision == REVISION]
+SERVER_VARIANTS = [entry for entry in VARIANTS if entry.kind == "server" and entry.revision == REVISION]
+_Entry = TypeVar("_Entry", Fault, Variant)
+
+
+def sampled(entries: Sequence[_Entry], every: int) -> list[_Entry]:
+    return list(entries) if SEEDS else list(entries)[::every]
+
+
+def name(entry: Fault | Variant) -> str:
+    return entry.name
+
+
+def probed(entry: Fault) -> bool:
+    """Whether a probe finds it."""
+    return isinstance(entry.counterexample[0], Probe)
+
+
+def replayed(entry: Fault | Variant, sequence: Sequence[Operation]) -> Breach | None:
+    """The first breach of a sequence on the entry's server."""
+
+    async def run(url: str) -> Breach | None:
+        spec = ServerSpec(url, other_headers=(OTHER,), settle=0.5, revision=REVISION)
+        client = Client25(spec, url, limits=Limits(answer_s=4.0))
+        try:
+            introduction, session = await introduce25(client, spec)
+            source = ServerSource25(client, introduction, spec, url, lambda text: None)
+            source.opened.adopt(session)
+            return await replay_on_server_25(source, sequence)
+        finally:
+            await client.close()
+
+    with start_entry(entry) as server:
+        return asyncio.run(run(server.url))
+
+
+@pytest.mark.parametrize("entry", SERVER_FAULTS, ids=name)
+def test_what_shows_a_fault_shows_it(entry: Fault) -> None:
+    breach = replayed(entry, entry.counterexample)
+    assert breach is not None
+    assert breach.requirement == entry.requirements[0]
+
+
+@pytest.mark.parametrize("entry", sampled(SERVER_FAULTS, 17), ids=name)
+def test_a_fault_is_found_and_charged_to_what_it_breaks(entry: Fault) -> None:
+    for seed in [0] if probed(entry) else SEEDS or [0]:  # probes know no seed
+        with start_entry(entry) as server:
+            found = findings(campaign(server.url, 700, seed=seed))
+        charged = {item["requirement"] for item in found}
+        assert entry.requirements[0] in charged
+        assert charged <= set(entry.requirements)
+        wanted = next(item for item in found if item["requirement"] == entry.requirements[0])
+        assert len(wanted["operations"]) <= len(entry.counterexample) + 1
+        assert wanted["curl"]
+
+
+@pytest.mark.parametrize("entry", sampled(SERVER_VARIANTS, 8), ids=name)
+def test_a_lawful_server_is_not_accused(entry: Variant) -> None:
+    for seed in SEEDS or [0]:
+        with start_entry(entry) as server:
+            messages = campaign(server.url, seed=seed)
+        assert findings(messages) == []
+        assert messages[-1]["kind"] != "failed", messages[-1]
+
+
+def test_every_entry_is_about_what_binds_such_a_server() -> None:
+    bound = {item.id for item in load_catalogue().for_target("server", REVISION)}
+    for entry in [*SERVER_FAULTS, *SERVER_VARIANTS]:
+        assert set(entry.requirements) <= bound, entry.name
