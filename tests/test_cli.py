@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from mcptasks.conformance.cli import main
+from mcptasks.conformance.cli.targets import TargetOptions, targets_of
 from mcptasks.conformance.runner.environment import child_environment
+from mcptasks.conformance.wire.spec import ServerSpec
 
 BAD_STORES = """
 import os, sys
@@ -412,3 +414,9 @@ def test_what_a_child_inherits(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     (folder / ".hypothesis").mkdir()  # the user has one: it is used
     with child_environment():
         assert "HYPOTHESIS_STORAGE_DIRECTORY" not in os.environ
+
+
+def test_the_references_of_the_earlier_revision_are_embedded_too() -> None:
+    specs = [target.spec for target in targets_of(TargetOptions(revision="2025-11-25"))]
+    assert [spec.revision for spec in specs] == ["2025-11-25"] * 3
+    assert isinstance(specs[2], ServerSpec)

@@ -67,7 +67,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
         UsageError: the options contradict each other, or one is wrong.
     """
     from mcptasks.conformance.runner.job import StoreSpec
-    from mcptasks.conformance.runner.run import EMBEDDED, Target
+    from mcptasks.conformance.runner.run import EMBEDDED, EMBEDDED_2025, Target
 
     _check_revision(options)
     if options.is_server:
@@ -80,7 +80,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
         for option, given in (("--store-arg", options.store_args), ("--adapter", options.adapter)):
             if given:
                 raise UsageError(f"{option} goes with --store, which is missing")
-        return list(EMBEDDED)
+        return list(EMBEDDED_2025 if options.revision == _EARLIER else EMBEDDED)
     _check_shape(options.store)
     _check_adapter(options.adapter)
     arguments = parse_arguments(options.store_args)
@@ -152,11 +152,6 @@ def _check_revision(options: TargetOptions) -> None:
     revision = options.revision
     if revision not in (_REVISION, _EARLIER, "auto"):
         raise UsageError(f"--revision {revision}: unknown; write {_REVISION}, {_EARLIER} or auto")
-    if revision == _EARLIER and not options.is_store and not options.is_server:
-        raise UsageError(
-            f"--revision {revision}: without a target it is not checked by this version; name a store with --store or "
-            "a server with --url"
-        )
     if options.guard not in ("store", "server"):
         raise UsageError(f"--guard {options.guard}: write store or server")
     if options.guard == "server" and (not options.is_store or revision == _REVISION):

@@ -22,7 +22,7 @@ from mcptasks.conformance.runner.job import Spec, StoreSpec
 from mcptasks.conformance.runner.supervisor import RunOptions, Supervisor
 from mcptasks.conformance.wire.spec import ServerSpec
 
-__all__ = ["EMBEDDED", "Target", "run_targets", "tool_version"]
+__all__ = ["EMBEDDED", "EMBEDDED_2025", "Target", "run_targets", "tool_version"]
 
 _SIDE_BY_SIDE: Final = 2
 
@@ -46,6 +46,25 @@ EMBEDDED: Final = (
     Target(ServerSpec(serve="mcptasks.fixtures.stores.memory:MemoryTaskStore"), "reference: server", 1000),
 )
 """What is checked when the user names no target."""
+
+EMBEDDED_2025: Final = (
+    Target(
+        StoreSpec("mcptasks.fixtures.stores.memory_2025:MemoryTaskStore2025", revision="2025-11-25"),
+        "reference of 2025-11-25: memory (async)",
+        60_000,
+    ),
+    Target(
+        StoreSpec("mcptasks.fixtures.stores.threadsafe_2025:ThreadSafeTaskStore2025", revision="2025-11-25"),
+        "reference of 2025-11-25: memory (plain def)",
+        40_000,
+    ),
+    Target(
+        ServerSpec(serve="mcptasks.fixtures.stores.memory_2025:MemoryTaskStore2025", revision="2025-11-25"),
+        "reference of 2025-11-25: server",
+        1000,
+    ),
+)
+"""The same where the user names that revision."""
 
 
 def tool_version() -> str:

@@ -1,4 +1,4 @@
-"""The harness over a task store as a process: ``python -m mcptasks.conformance.wire.serving MODULE:ATTR``.
+"""The harness over a task store as a process: ``python -m mcptasks.conformance.wire.serving MODULE:ATTR REVISION``.
 
 Prints the URL and serves until it is ended; used for the embedded reference server.
 """
@@ -15,10 +15,13 @@ __all__ = ["main"]
 def main(arguments: list[str]) -> int:
     """Serve; the exit code."""
     from mcptasks.conformance.targets.loading import load_source
-    from mcptasks.fixtures.server import serve
+    from mcptasks.fixtures import server, server_2025
 
+    store, revision = arguments
+    earlier = revision == "2025-11-25"
     try:
-        source, _ = load_source(arguments[0])
+        source, _ = load_source(store, revision="2025-11-25" if earlier else "2026-07-28")
+        serve = server_2025.serve if earlier else server.serve
         serve(source, on_ready=lambda url: print(url, flush=True))
     except ConformanceError as error:
         print(error, file=sys.stderr)

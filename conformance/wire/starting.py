@@ -127,7 +127,7 @@ async def start(spec: ServerSpec) -> StartedServer | None:
         TargetUnusableError: the server does not come up.
     """
     if spec.serve is not None:
-        command = [sys.executable, "-m", "mcptasks.conformance.wire.serving", spec.serve]
+        command = [sys.executable, "-m", "mcptasks.conformance.wire.serving", spec.serve, spec.revision]
         shown = f"harness over {spec.serve}"
     elif spec.start is not None:
         shown = spec.start
