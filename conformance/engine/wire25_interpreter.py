@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -143,6 +143,7 @@ class Wire25Interpreter(Reporter):
         self._made: dict[str, str] = {}
         self._opened: list[Task25] = []
         self.changes: list[str] = []
+        self._deferred: list[Stop] = []
         self.index = 0
         self.transcript.clear()
         if self.automaton.full:
@@ -222,6 +223,14 @@ class Wire25Interpreter(Reporter):
         return [smell for smell in smells if not any(smell.aspect in task.smells for task in told)]
 
     # --- breaches --------------------------------------------------------------------------
+
+    @contextmanager
+    def deferring(self) -> Iterator[None]:
+        """Keep a breach for the end of the sequence: something else may turn out to be the reason."""
+        try:
+            yield
+        except Stop as stop:
+            self._deferred.append(stop)
 
     def _with_proof(self, found: Breach) -> Breach:
         return replace(found, curl=self.transcript.commands(self._made))
@@ -529,11 +538,13 @@ class Wire25Interpreter(Reporter):
             await self.results.collect(task)
 
     async def _step(self, task: Task25, operation: str, call: Call, step: dict[str, JSON]) -> None:
+        live = task.node.status in LIVE
+        if live:
+            task.moving = (time.monotonic(), task.node.status)
         reply = await self.send(operation, "tools/call", Control.stepping(task.id, step))
         if reply is None:
             return
         outcome = step_of(reply)
-        live = task.node.status in LIVE
         late = task.node.status in TERMINAL
         self._conclude(task, call, outcome.answer, reply)
         self.questions.judge(task, outcome)
@@ -608,6 +619,8 @@ class Wire25Interpreter(Reporter):
         if not self.store.introduction.cancels:
             return
         task = self._task(operation.task)
+        if task.node.status in LIVE:
+            task.moving = (time.monotonic(), task.node.status)
         reply = await self.send("cancel", "tasks/cancel", {"taskId": task.id})
         if reply is None:
             return
@@ -720,8 +733,11 @@ class Wire25Interpreter(Reporter):
             return
         if judged:
             self._look()
-            for task in [task for task in self._opened if task.waiters and task.node.status in LIVE]:
+            waited = [task for task in self._opened if task.waiters or self._deferred]
+            for task in [task for task in waited if task.node.status in LIVE]:
                 await self._do(Complete(task.name, dict(_ENDING)))
+            if self._deferred:
+                raise self._deferred[0]
         for task in self.tasks.values():
             for waiting in task.waiters:
                 waiting.drop()

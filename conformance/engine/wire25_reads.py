@@ -77,8 +77,9 @@ class Read25:
                 self._run.inconclusive(task, cause)
                 return ""
             if soft:
-                # A recommendation only: the sequence goes on with what is shown.
-                self._wrong(task, cause, aspect, reply, soft=True, waited=True)
+                # A recommendation only: the sequence goes on with what is shown, and may yet tell why it is so.
+                with self._run.deferring():
+                    self._wrong(task, cause, aspect, reply, soft=True, waited=True)
                 self._accept(task, cause, [(item.state, None) for item in soft if item.state is not None], seen)
                 return ""
             self._wrong(task, cause, aspect, reply, waited=True)

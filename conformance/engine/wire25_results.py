@@ -103,6 +103,8 @@ class Result25:
                 await self.confirm(task)
                 if not task.unjudged:
                     self._hangs(task, "wait_result", patience)
+            elif waiting.ended is not None and waiting.ended < task.moving[0] and not task.unjudged:
+                self._wrong(task, "blocks", waiting.reply, "wait_result", status=task.moving[1])
             else:
                 await self._judge_ended(task, waiting.reply, "wait_result")
 
@@ -224,8 +226,10 @@ class Result25:
             soft=True,
         )
 
-    def _wrong(self, task: Task25, aspect: str, reply: Reply, operation: str, *, soft: bool = False) -> None:
-        run, status = self._run, task.node.status
+    def _wrong(
+        self, task: Task25, aspect: str, reply: Reply, operation: str, *, soft: bool = False, status: str = ""
+    ) -> None:
+        run, status = self._run, status or task.node.status
         requirement = run.automaton.model.blame("result", status, aspect)
         again = " again" if task.fetched and status in TERMINAL else ""
         run.breach(
@@ -235,7 +239,7 @@ class Result25:
             status,
             aspect,
             f"tasks/result{again} of a task that is {word(status)} gives {ASPECTS[aspect]}",
-            expected_result(task),
+            "no answer before the task has ended" if aspect == "blocks" else expected_result(task),
             shown(reply.result, reply.error, whole=True),
             soft=soft,
             warning=soft,

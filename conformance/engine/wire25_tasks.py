@@ -75,6 +75,8 @@ class Task25:
         """Whether a read has shown it as input_required since it was last asked."""
         self.smells: set[str] = set()
         """Members that some answer has shown in a wrong form."""
+        self.moving = (0.0, "")
+        """When its last step was sent, by :func:`time.monotonic`, and its status before."""
         self.fetched = False
         """Whether its result was handed out."""
         self.there = False
