@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["QuestionJudge"]
 
 _RELATED: Final = "tasks25.rel.all-messages"
+_ACCEPTED: Final = "http25.accepted-202"
 _IN_VAIN: Final = 3
 """Waits in vain after which questions are no longer waited for."""
 _BRIEF: Final = 0.1
@@ -187,9 +188,13 @@ class QuestionJudge:
         status = await self._run.said(self._session.answer(question, response.fresh()), "resolve")
         if status is None:
             return False
+        self._run.exercised[_ACCEPTED] += 1
         if status >= 400:
             self._run.store.note(f"an answer to a {question.method} is refused with HTTP {status}")
             asked.task.unjudged = True
+        elif status != 202:
+            told = f"an answer to a {question.method} is answered with HTTP {status}"
+            self._run.soft(_ACCEPTED, "resolve", "every", "status", told, "HTTP 202, or an HTTP error")
         return True
 
     def judge(self, task: Task25, step: Step) -> None:
