@@ -11,6 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -132,6 +133,13 @@ class Session:
     def send(self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> httpx.Response:
         """POST a body as it stands."""
         return self._http.post(self._url, json=body, headers={**self.headers, **(headers or {})})
+
+    @contextmanager
+    def stream(self, body: bytes) -> Iterator[httpx.Response]:
+        """POST a body that may be no JSON; its answer, of which a second is read."""
+        headers = {**self.headers, "Content-Type": "application/json"}
+        with self._http.stream("POST", self._url, content=body, headers=headers, timeout=1) as answer:
+            yield answer
 
     def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Exchange:
         """Send a request; its answer is looked at later."""

@@ -9,6 +9,7 @@ recorded here for it.
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -190,6 +191,40 @@ def status_of_a_response(url: str) -> str:
     return f"HTTP {session.reply(session.asked('which?')[0], ANSWER)}"
 
 
+def posted(url: str, body: bytes, code: int) -> str:
+    """What a body is answered with, byte by byte as it stands; an HTTP error with that code, or none, is a refusal."""
+    with Session(url).stream(body) as answer:
+        text = b""
+        with contextlib.suppress(httpx.TimeoutException):
+            for part in answer.iter_bytes():
+                text += part
+        found = next((line for line in text.splitlines() if b'"error"' in line), b"")
+        error = json.loads(found.removeprefix(b"data:"))["error"]["code"] if found else None
+        if answer.status_code >= 400 and error in (None, code):
+            return "refused"
+        return f"HTTP {answer.status_code}, {f'error {error}' if found else 'no error'}"
+
+
+def unknown_method(url: str) -> str:
+    return outcome(Session(url).ask("nothing/of/the/kind", {}))
+
+
+def get_without_id(url: str) -> str:
+    return outcome(Session(url).ask("tasks/get", {}))
+
+
+def no_utf8(url: str) -> str:
+    return posted(url, b'{"jsonrpc": "2.0", "id": "x", "method": "tools/\xff\xfe"}', -32700)
+
+
+def text_as_request(url: str) -> str:
+    return posted(url, b'"tools/list"', -32600)
+
+
+def object_as_request(url: str) -> str:
+    return posted(url, b"{}", -32600)
+
+
 def foreign_origin(url: str) -> str:
     session = Session(url)
     ping = {"jsonrpc": "2.0", "id": "o", "method": "ping"}
@@ -282,8 +317,14 @@ CASES = [
          {"mcp": "result, isError"}),
     Case("tasks25.life.input-leave", "warn", half_answered, "input_required, working", {"mcp": "working, working"}),
     Case("tasks25.sec.entropy", "warn", ids, "random", {"rust": "count upwards"}),
-    Case("http25 (a response is accepted with 202)", "fail", status_of_a_response, "HTTP 202", {"rust": "HTTP 200"}),
-    Case("http25 (Origin)", "fail", foreign_origin, "HTTP 403",
+    Case("rpc.method-not-found", "fail", unknown_method, "error -32601", {"mcp": "error -32602"}),
+    Case("rpc.invalid-params", "fail", get_without_id, "error -32602",
+         {"typescript": "error -32603", "rust": "error -32601"}),
+    Case("rpc.parse-error (not UTF-8)", "warn", no_utf8, "refused", {"mcp": "HTTP 500, error -32603", "typescript": "HTTP 200, error -32601"}),
+    Case("rpc.invalid-request (a text)", "warn", text_as_request, "refused", {"mcp": "HTTP 400, error -32602", "rust": "HTTP 202, no error"}),
+    Case("rpc.invalid-request (an empty object)", "warn", object_as_request, "refused", {"mcp": "HTTP 400, error -32602", "typescript": "HTTP 400, error -32700", "rust": "HTTP 202, no error"}),
+    Case("http25.accepted-202", "fail", status_of_a_response, "HTTP 202", {"rust": "HTTP 200"}),
+    Case("http25.origin-403", "fail", foreign_origin, "HTTP 403",
          dict.fromkeys(("mcp", "typescript", "rust"), "HTTP 200")),
     Case("(a question goes to a waiter that is gone)", "outside", asked_after_disconnect, "input_required, asked",
          dict.fromkeys(("mcp", "typescript"), "input_required, never asked")),
