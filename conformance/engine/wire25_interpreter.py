@@ -60,6 +60,7 @@ _REFUSALS: Final = 20
 """Creations that may be refused in a row before the server counts as one that never makes a task."""
 _PULSE_S: Final = 0.05
 """Seconds after which a session must still be there."""
+_MEMBERS: Final = frozenset({"content", "structuredContent", "isError"})
 _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
 _ANSWERS: Final = {
     "cancelled": "the task, cancelled",
@@ -70,6 +71,14 @@ _ANSWERS: Final = {
     "refused": "applied: false",
     "ok": "an acknowledgement",
 }
+
+
+def _known(result: dict[str, JSON]) -> dict[str, JSON]:
+    """A tool's result with the members that this revision knows: what an SDK has typed it does not carry more."""
+    value = {key: item for key, item in result.items() if key in _MEMBERS}
+    if "structuredContent" in value and not isinstance(value["structuredContent"], dict):
+        value["structuredContent"] = {"value": value["structuredContent"]}
+    return value
 
 
 class _SkippedError(Exception):
@@ -328,6 +337,8 @@ class Wire25Interpreter(Reporter):
 
     def took(self, reply: Reply, operation: str) -> None:
         """Count an answer, and judge what is wrong with it as a message."""
+        if any(not waiting.done for task in self.tasks.values() for waiting in task.waiters):
+            self.automaton.choices[("rpc.order-free", "later requests are answered first")] += 1
         self.exercised[f"{'refused' if reply.error is not None else 'answered'}:{reply.method}"] += 1
         if reply.smells:
             self.smelled(reply.smells, operation, reply.method)
@@ -516,8 +527,7 @@ class Wire25Interpreter(Reporter):
         if self.profile.free:
             await self._ended_by_itself(task)
             return
-        result = translate.result_of(operation.result)
-        value = result.fresh()
+        value = _known(translate.result_of(operation.result).fresh())
         entries = ((1, 0),) if value.get("isError") is True else ()
         call = Call("complete", entries, task.ending_number(ending_of(value, error=False)))
         await self._step(task, "complete", call, {"action": "complete", "result": value})

@@ -91,6 +91,7 @@ class List25:
                 self._bad(requirement, "refused" if params else "first", told, "a page of tasks")
                 return None
             assert reply.result is not None
+            known = len(walk.counts)
             self._page(walk, reply.result)
             if "nextCursor" not in reply.result:
                 return walk
@@ -98,14 +99,17 @@ class List25:
             if not isinstance(cursor, str):
                 walk.problem = f"gives {text_of(cursor, 40)} as nextCursor, which is no text"
                 return walk
-            if cursor in cursors:
-                walk.problem = f"gives the cursor {text_of(cursor, 40)} a second time: the walk has no end"
+            if cursor in cursors and len(walk.counts) == known:
+                # A server may keep the place itself; one that shows nothing new does not.
+                walk.problem = (
+                    f"gives the cursor {text_of(cursor, 40)} a second time, and nothing new: the walk has no end"
+                )
                 return walk
             cursors.add(cursor)
-            if len(cursors) >= _PAGES:
+            if len(walk.sizes) >= _PAGES:
                 walk.problem = f"has more than {_PAGES} pages"
                 return walk
-            if len(cursors) >= _FEW and wanted <= set(walk.counts):
+            if len(walk.sizes) >= _FEW and wanted <= set(walk.counts):
                 walk.left = True
                 return walk
             params = {"cursor": cursor}

@@ -18,6 +18,8 @@ from mcptasks.conformance.wire.spec import ServerSpec
 
 __all__ = ["Client25"]
 
+_IDLE_S: Final = 2.0
+"""Seconds after which an idle connection is not used again: servers close theirs after five, and that is no breach."""
 _CONNECTIONS: Final = 64
 """More than any sequence has waiters and streams."""
 
@@ -62,7 +64,7 @@ class Client25:
             follow_redirects=False,
             trust_env=not local,
             timeout=None,
-            limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=8, keepalive_expiry=600),
+            limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=8, keepalive_expiry=_IDLE_S),
         )
 
     def move(self, url: str) -> None:

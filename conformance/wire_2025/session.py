@@ -504,7 +504,10 @@ class Session:
             if found is not None:
                 return found
             reader = again if again.retry_ms is not None or reader.retry_ms is None else _with_retry(again, reader)
-        raise SessionProblem("closed", f"ends the stream of its answer to {method} without an answer", BROKEN)
+        # A stream should in the end bring the response; only what should be is not kept here.
+        raise SessionProblem(
+            "closed", f"ends the stream of its answer to {method} without an answer", BROKEN, warning=True
+        )
 
     async def _listen(self) -> None:
         """Open the stream of the GET, if the server has one."""
