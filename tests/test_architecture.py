@@ -25,7 +25,13 @@ ALLOWED: dict[str, set[str]] = {
     "conformance.outcomes": {"conformance.baseline", "conformance.events"},
     "conformance.model": {"strategies"},
     # the harness is started here for a run against the embedded server, in a process of its own
-    "conformance.wire": {"strategies", "conformance.errors", "conformance.targets", "fixtures.server"},
+    "conformance.wire": {
+        "strategies",
+        "conformance.errors",
+        "conformance.targets",
+        "fixtures.server",
+        "fixtures.server_2025",
+    },
     "conformance.wire_2025": {"strategies", "conformance.errors", "conformance.wire"},
     # the probe runs the interpreter once; the rest of targets lies below the engine
     "conformance.targets": {

@@ -15,14 +15,15 @@ __all__ = ["main"]
 def main(arguments: list[str]) -> int:
     """Serve; the exit code."""
     from mcptasks.conformance.targets.loading import load_source
-    from mcptasks.fixtures import server, server_2025
+    from mcptasks.fixtures.server import serve
+    from mcptasks.fixtures.server_2025 import serve as serve_2025
 
     store, revision = arguments
     earlier = revision == "2025-11-25"
     try:
         source, _ = load_source(store, revision="2025-11-25" if earlier else "2026-07-28")
-        serve = server_2025.serve if earlier else server.serve
-        serve(source, on_ready=lambda url: print(url, flush=True))
+        starting = serve_2025 if earlier else serve
+        starting(source, on_ready=lambda url: print(url, flush=True))
     except ConformanceError as error:
         print(error, file=sys.stderr)
         return error.exit_code
