@@ -13,7 +13,7 @@ _KEPT: Final = 1000
 
 
 class Digits:
-    """Remembers the large integers that were sent, and gives them back where they come rounded."""
+    """Remembers the large integers that were sent, and notices where one comes back rounded."""
 
     def __init__(self) -> None:
         self._sent: dict[float, set[int]] = {}
@@ -32,22 +32,20 @@ class Digits:
             elif isinstance(item, int) and abs(item) > _SAFE and len(self._sent) < _KEPT:
                 self._sent.setdefault(_rounded(item), set()).add(item)
 
-    def restore(self, value: JSON) -> JSON:
-        """``value`` with every number that a large integer was rounded to replaced by that integer."""
-        if not self._sent:
-            return value
-        if isinstance(value, dict):
-            return {key: self.restore(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self.restore(item) for item in value]
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) < _SAFE:
-            return value
-        exact = self._sent.get(_rounded(value))
-        if exact is None or value in exact:
-            return value
-        found = max(exact)
-        self.lost = self.lost or f"{found} comes back as {value!r}"
-        return found
+    def receive(self, value: JSON) -> None:
+        """Look for numbers that a large integer was rounded to in what came back."""
+        todo = [value] if self._sent and self.lost is None else []
+        while todo:
+            item = todo.pop()
+            if isinstance(item, dict):
+                todo.extend(item.values())
+            elif isinstance(item, list):
+                todo.extend(item)
+            elif isinstance(item, (int, float)) and abs(item) >= _SAFE:
+                exact = self._sent.get(_rounded(item))
+                if exact is not None and item not in exact:
+                    self.lost = f"{max(exact)} comes back as {item!r}"
+                    return
 
 
 def _rounded(value: float) -> float:

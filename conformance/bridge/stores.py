@@ -58,13 +58,11 @@ class BridgedStore:
                 await self._connection.call("clock/set", {"ms": now})
             self._digits.send(params)
             request = self._connection.send(method, params)
-        return self._restored(await self._connection.answer(request, waits=waits))
-
-    def _restored(self, value: JSON) -> JSON:
-        before = self._digits.lost
-        value = self._digits.restore(value)
-        if self._digits.lost is not None and before is None:
-            self._connection.note(f"integers beyond 2^53 lose digits over this bridge: {self._digits.lost}")
+        value = await self._connection.answer(request, waits=waits)
+        if self._digits.lost is None:
+            self._digits.receive(value)
+            if self._digits.lost is not None:
+                self._connection.note(f"integers beyond 2^53 lose digits over this bridge: {self._digits.lost}")
         return value
 
     def _subscribe(self, listener: Callable[[Any], Any]) -> Callable[[], None]:
@@ -85,7 +83,7 @@ class BridgedStore:
             raise BadMessage(f"sends {method} without {missing[0]}")
         for listener in list(self._listeners.values()):
             try:
-                outcome = listener(self._restored(params))
+                outcome = listener(params)
             except Exception:
                 continue  # a listener that raises does not keep the others from hearing
             if inspect.isawaitable(outcome):

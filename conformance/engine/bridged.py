@@ -1,4 +1,4 @@
-"""What is lawful for a store behind a bridge alone (contract, section 2): to refuse a large body."""
+"""What is lawful for a store behind a bridge alone (contract, section 2): large bodies refused, large integers rounded."""
 
 from __future__ import annotations
 
@@ -6,13 +6,40 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcptasks.conformance.targets.store import OpenStore
-from mcptasks.strategies.json_values import Payload
+from mcptasks.strategies.json_values import JSON, Payload, json_equal
 from mcptasks.strategies.operations import Abort, Operation
 
-__all__ = ["may_refuse"]
+__all__ = ["is_body", "may_refuse"]
 
 _LARGE: Final = 32 * 1024
 """Characters of JSON text from which on a body is large."""
+_EXACT: Final = 2**53
+"""Integers up to here are doubles, too."""
+
+
+def is_body(store: OpenStore, body: Payload, observed: object) -> bool:
+    """Whether what the store gave is the body; over a bridge integers beyond 2^53 may be rounded to doubles."""
+    if body.matches(observed):
+        return True
+    if not store.bridged:
+        return False
+    try:
+        return json_equal(_as_doubles(body.value), _as_doubles(observed))
+    except RecursionError:
+        return False
+
+
+def _as_doubles(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return {key: _as_doubles(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_doubles(item) for item in value]
+    if isinstance(value, int) and abs(value) > _EXACT:
+        try:
+            return float(value)
+        except OverflowError:
+            return value
+    return value
 
 
 def may_refuse(store: OpenStore, operation: Operation | None) -> bool:

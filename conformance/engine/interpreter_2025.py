@@ -231,6 +231,11 @@ class Interpreter25(Reader25):
             return False
         return True
 
+    @staticmethod
+    def _unbound(task: TrackedTask25, session: str | None) -> None:
+        """A caller without a session is about to write: whether that reaches a session's task is left open."""
+        task.unjudged |= session is None
+
     def task_of(self, name: str) -> TrackedTask25:
         """The task of that name; one that no create has bound stands for an id that never existed."""
         known = self.tasks.get(name)
@@ -322,8 +327,10 @@ class Interpreter25(Reader25):
         raw = await self._call(self.store.get_task_result, task.id, session)
         if foreign:
             self.judge_foreign_result(task, raw, session)
-        else:
-            self.judge_result(task, raw)
+            return
+        if raw is None or raw is RAISED:
+            await self.judge_early_end(task)
+        self.judge_result(task, raw)
 
     async def _store_result(self, operation: StoreResult) -> None:
         task = self.task_of(operation.task)
@@ -333,11 +340,14 @@ class Interpreter25(Reader25):
         call = Call("store_result", ((ORDER.index(operation.status), 0),), number)
         if self.is_foreign(task, session):
             call = Call("foreign_store_result")
+            self._unbound(task, session)
         else:
             task.given = argument
         self.automaton.choices[("store25.result.final-status-only", operation.status)] += 1
         self.ledger.expect(task, call, None)
         value = await self._call(self.store.store_task_result, task.id, operation.status, argument, session)
+        if value is RAISED:
+            await self.judge_early_end(task)
         self._conclude(task, call, value)
 
     async def _update(self, operation: UpdateStatus) -> None:
@@ -348,9 +358,27 @@ class Interpreter25(Reader25):
         call = Call("update_status", ((ORDER.index(operation.status), 0),), message)
         if self.is_foreign(task, session):
             call = Call("foreign_update_status")
+            self._unbound(task, session)
         self.ledger.expect(task, call, operation.message or None)
         value = await self._call(self.store.update_task_status, task.id, operation.status, operation.message, session)
+        if value is RAISED:
+            await self.judge_early_end(task)
         self._conclude(task, call, value)
+
+    async def judge_early_end(self, task: TrackedTask25) -> None:
+        """Where real time passes, a task with a ttl may have vanished just before a call: then that is what is wrong.
+
+        Raises:
+            Stop: it has.
+        """
+        if self.store.clock is not None or task.ttl_ms is None or task.unjudged or task.node.may_be_gone:
+            return
+        if task.node.status in (ABSENT, GONE):
+            return
+        error = self.error
+        if await self._call(self.store.get_task, task.id, task.session) is None:
+            self.judge_nothing(task, task.cause or self.quiet_cause(task))
+        self.error = error
 
     def _conclude(self, task: TrackedTask25, call: Call, value: Any) -> None:
         self.age(task)

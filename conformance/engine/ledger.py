@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mcptasks.conformance.engine.bridged import is_body
 from mcptasks.conformance.engine.listeners import Arrival, Due, Listener
 from mcptasks.conformance.engine.tasks import TrackedTask
 from mcptasks.conformance.model.automaton import Node, Step
@@ -178,7 +179,7 @@ class Ledger:
         dues = self._dues.get((id(listener), task.id, key), [])
         # The one that is waited for comes first, then that of the operation under way.
         for due in sorted(dues, key=lambda item: (not item.wanted, item.index != arrival.index)):
-            if not due.count and due.response.matches(event.response):
+            if not due.count and is_body(self._run.store, due.response, event.response):
                 due.count = 1
                 self._look(arrival, task, due)
                 return

@@ -68,6 +68,7 @@ class ListJudge:
         self._count(walk)
         for task in before:
             if task.name not in walk.touched and task.id not in walk.ids and run.tasks.get(task.name) is task:
+                await run.judge_early_end(task)
                 self._missing(task, walk)
         for item in between:
             await self._between(item, walk)
@@ -136,9 +137,12 @@ class ListJudge:
             self._bad("store25.absent.stays-absent", "appears", actual, "only tasks that were created", actual)
             return
         if run.sessions[task_id] != session and run.sessions[task_id] is not None:
-            whose = "no session" if session is None else "another session"
-            actual = f"list_tasks of {whose} shows a task of a session"
-            self._bad("store25.list.session", "appears", actual, "only tasks of the session", actual, soft=True)
+            unbound = session is None
+            actual = f"list_tasks {'without a session' if unbound else 'of another session'} shows a task of a session"
+            run.breach(
+                "store25.list.session", "list_tasks", "list", "list", "appears-unbound" if unbound else "appears",
+                actual, "only tasks of the session", actual, soft=True, warning=unbound,
+            )  # fmt: skip
             return
         walk.ids[task_id] = walk.ids.get(task_id, 0) + 1
         task = run.by_id.get(task_id)

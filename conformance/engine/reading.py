@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, Final
 
+from mcptasks.conformance.engine.bridged import is_body
 from mcptasks.conformance.engine.calling import RAISED, Caller, word
 from mcptasks.conformance.engine.describe import expected_states, seen_record
 from mcptasks.conformance.engine.tasks import TrackedTask
@@ -140,9 +141,14 @@ class Reader(Caller):
         pending = state.pending if _keys(record.input_requests) else frozenset()
         return self.automaton.start(state._replace(status=FAILED, payload=payload, pending=pending))
 
-    @staticmethod
     def _misfit(
-        task: TrackedTask, expected: str, payload: int, pairs: tuple[tuple[int, int], ...], status: str, record: Record
+        self,
+        task: TrackedTask,
+        expected: str,
+        payload: int,
+        pairs: tuple[tuple[int, int], ...],
+        status: str,
+        record: Record,
     ) -> str:
         """The first aspect in which a record differs from a state, or an empty string."""
         if status != expected:
@@ -151,12 +157,12 @@ class Reader(Caller):
         if status == COMPLETED:
             if error is not None and error is not MISSING:
                 return "stray"
-            if result is None or result is MISSING or not task.bodies[payload].matches(result):
+            if result is None or result is MISSING or not is_body(self.store, task.bodies[payload], result):
                 return "payload"
         elif result is not None and result is not MISSING:
             return "stray"
         elif status == FAILED:
-            if error is None or error is MISSING or not task.bodies[payload].matches(error):
+            if error is None or error is MISSING or not is_body(self.store, task.bodies[payload], error):
                 return "payload"
         elif error is not None and error is not MISSING:
             return "stray"
@@ -172,7 +178,7 @@ class Reader(Caller):
                 name = task.keys[key]
                 if name not in requests:
                     return "pending-missing"
-                if not task.bodies[body].matches(requests[name]):
+                if not is_body(self.store, task.bodies[body], requests[name]):
                     body_wrong = True
         except BaseException:
             return "pending-body"  # no mapping at all

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from mcptasks.conformance.engine.bridged import is_body
 from mcptasks.conformance.engine.calling import RAISED, Caller, word
 from mcptasks.conformance.engine.tasks_2025 import TrackedTask25
 from mcptasks.conformance.engine.times_2025 import EXPIRE, TimeJudge25
@@ -43,7 +44,7 @@ class Reader25(Caller):
 
     # --- get -------------------------------------------------------------------------------
 
-    def _quiet(self, task: TrackedTask25) -> Cause:
+    def quiet_cause(self, task: TrackedTask25) -> Cause:
         """What to blame where nothing was done to the task itself since it was last read."""
         status = task.node.status
         if task.seen_at != self.changes:
@@ -60,7 +61,7 @@ class Reader25(Caller):
         """
         if task.unjudged:
             return
-        cause = task.cause or self._quiet(task)
+        cause = task.cause or self.quiet_cause(task)
         if raw is None:
             self.judge_nothing(task, cause)
             return
@@ -142,11 +143,8 @@ class Reader25(Caller):
             return
         refuses = raw is RAISED
         actual = f"raises {describe_error(self.error)}" if refuses and self.error else "shows the task"
-        whose = "no session" if session is None else "another session"
-        self.breach(
-            "store25.get.other-session", "get_task", "foreign-get", task.node.status, "return" if refuses else "appears",
-            f"get_task with {whose} than the task's {actual}", "None", actual, soft=True, warning=refuses,
-        )  # fmt: skip
+        aspect = "return" if refuses else "appears"
+        self._foreign("store25.get.other-session", "get_task", "foreign-get", task, session, aspect, actual)
 
     # --- get of the result -----------------------------------------------------------------
 
@@ -201,8 +199,7 @@ class Reader25(Caller):
         row = "other" if task.result_seen_at != self.changes else "reread"
         return self.automaton.cause("get_result", row, task.node.status)
 
-    @staticmethod
-    def _result_misfit(task: TrackedTask25, state: TaskState, raw: Any) -> str:
+    def _result_misfit(self, task: TrackedTask25, state: TaskState, raw: Any) -> str:
         if state.status in (ABSENT, GONE):
             return "appears" if raw is not None else ""
         if state.payload == ANY_PAYLOAD:
@@ -211,7 +208,7 @@ class Reader25(Caller):
             return "stray" if raw is not None else ""
         if raw is None:
             return "" if state.expired else "result"
-        return "" if task.bodies[state.payload].matches(raw) else "result"
+        return "" if is_body(self.store, task.bodies[state.payload], raw) else "result"
 
     def judge_foreign_result(self, task: TrackedTask25, raw: Any, session: str | None) -> None:
         """Judge what a get of the result by another session than the task's returned; raising shows nothing."""
@@ -220,11 +217,21 @@ class Reader25(Caller):
         self.exercised["store25.result.session"] += 1
         if raw is None or raw is RAISED:
             return
-        whose = "no session" if session is None else "another session"
-        actual = f"result {text_of(raw, 80)}"
+        actual = f"shows result {text_of(raw, 80)}"
+        self._foreign("store25.result.session", "get_result", "foreign-result", task, session, "appears", actual)
+
+    def _foreign(
+        self, requirement: str, name: str, row: str, task: TrackedTask25, session: str | None, aspect: str, actual: str
+    ) -> None:
+        """What a call saw that was not of the task's session; that a call without any sees all is only a warning.
+
+        The interfaces say what a session may see, and leave open whether a caller without one is restricted at all.
+        """
+        unbound = session is None
+        how = "without a session" if unbound else "with another session than the task's"
         self.breach(
-            "store25.result.session", "get_result", "foreign-result", task.node.status, "appears",
-            f"get_result with {whose} than the task's shows {actual}", "None", actual, soft=True,
+            requirement, name, row, task.node.status, f"{aspect}-unbound" if unbound else aspect,
+            f"{name} {how} {actual}", "None", actual, soft=True, warning=unbound or aspect == "return",
         )  # fmt: skip
 
     # --- breaches --------------------------------------------------------------------------
@@ -251,6 +258,8 @@ class Reader25(Caller):
             requirement = "store25.ttl.no-early"
         elif aspect == "life" and cause.row in ("clock", "other", "reread") and task.ttl_ms is None:
             requirement = "store25.create.ttl-null" if cause.row == "clock" else "store25.ttl.no-early"
+        elif aspect == "life" and cause.row in ("other", "reread") and self.store.clock is None:
+            requirement = "store25.ttl.no-early"  # real time has passed, too, though less than its ttl
         else:
             requirement = blame(cause.row, cause.state, aspect, task.node.status)
         told = _TOLD.get(cause.row, f"a read after {cause.row} on a task that was {word(cause.state)}")

@@ -7,6 +7,7 @@ import inspect
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from mcptasks.conformance.engine.bridged import is_body
 from mcptasks.conformance.engine.tasks_2025 import TrackedTask25
 from mcptasks.conformance.model.states import ABSENT, GONE, LIVE, TERMINAL
 from mcptasks.conformance.model.store_2025 import ANY_PAYLOAD
@@ -56,6 +57,7 @@ class Waiters:
         foreign = run.is_foreign(task, session)
         future = asyncio.ensure_future(method(task.id, session))
         waiter = _Waiter(task, future, task.node.status, foreign)
+        waiter.judged = foreign and session is None  # whether a caller without a session is restricted is open
         waiter.others = sum(item.task is task and not item.foreign for item in self._waiters)
         self._waiters.append(waiter)
         run.automaton.coverage[("wait_result", task.node.status)] += 1
@@ -150,7 +152,9 @@ class Waiters:
             return
         for ended, payload in waiter.task.ends:
             body = waiter.task.bodies[payload] if payload >= 0 else None
-            same = payload == ANY_PAYLOAD or (result is None if body is None else body.matches(result))
+            same = payload == ANY_PAYLOAD or (
+                result is None if body is None else is_body(self._run.store, body, result)
+            )
             if ended == status and same:
                 return
         self._bad("store25.wait.completes", waiter, "result", self._outcome(waiter), self._expected(waiter))
