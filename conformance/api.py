@@ -338,5 +338,6 @@ def source_here(
         found = find_adapter(adapter)
     except AdapterError as error:
         raise UsageError(str(error)) from error
-    exempt = found.missing_methods
-    return StoreSource(found.factory(store), name, dict(arguments or {}), exempt, revision=found.revision), found
+    source = StoreSource(found.factory(store), name, dict(arguments or {}), found.missing_methods)
+    source.revision, source.sessions = found.revision, found.sessions
+    return source, found

@@ -36,6 +36,8 @@ class Adapter:
     missing_methods: frozenset[str] = frozenset()
     """Methods of the store protocol that the wrapped object lacks, lawfully."""
     payloads: PayloadDomain = "any"
+    sessions: bool = True
+    """2025-11-25: whether the foreign interface knows sessions; if not, the suite names none."""
     keywords: frozenset[str] = frozenset()
     """Factory keywords that the adapter itself honours, whatever the foreign factory takes (``default_ttl_ms``)."""
 

@@ -11,7 +11,10 @@ from mcptasks.conformance.adapters.adapter import Adapter, AdapterError, Payload
 
 __all__ = ["adapter_names", "find_adapter"]
 
-_BUILT_IN: Final = {"mcp": "mcptasks.conformance.adapters.mcp_task_store:ADAPTER"}
+_BUILT_IN: Final = {
+    "mcp": "mcptasks.conformance.adapters.mcp_task_store:ADAPTER",
+    "mcp-2025": "mcptasks.conformance.adapters.mcp_task_store_2025:ADAPTER",
+}
 _REVISIONS: Final = ("2026-07-28", "2025-11-25")
 _FACTORY_KEYWORDS: Final = frozenset({"clock", "default_ttl_ms", "default_ttl", "page_size", "location"})
 
@@ -74,6 +77,7 @@ def _declared(spec: str, found: Any) -> Adapter:
         not_applicable=dict(not_applicable),
         missing_methods=_names(spec, found, "missing_methods", frozenset()),
         payloads=cast("PayloadDomain", payloads),
+        sessions=bool(getattr(found, "sessions", True)),
         keywords=_names(spec, found, "keywords", _keywords_named_by(found)),
     )
 

@@ -32,11 +32,10 @@ The SDK is imported when the first store is wrapped, never before.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, Final
 
-from mcptasks.conformance.adapters.adapter import Adapter, AdapterError
+from mcptasks.conformance.adapters.adapter import Adapter
+from mcptasks.conformance.adapters.mcp_sdk import Sdk, check_methods, close_store, payload_of
 from mcptasks.strategies.json_values import JSON
 
 __all__ = ["ADAPTER", "McpTaskStoreAdapter"]
@@ -46,26 +45,6 @@ _NO_INPUT: Final = (
     "the TaskStore interface of PyPI mcp has no input requests: the SDK keeps them in a message queue beside the store"
 )
 _NO_EVENTS: Final = "the TaskStore interface of PyPI mcp reports no input responses"
-
-
-class _Sdk:
-    """The few names of the SDK that are needed."""
-
-    def __init__(self) -> None:
-        try:
-            types = import_module("mcp.types")
-            helpers = import_module("mcp.shared.experimental.tasks.helpers")
-            exceptions = import_module("mcp.shared.exceptions")
-        except ImportError as error:
-            raise AdapterError(
-                f"adapter 'mcp' needs the experimental tasks of the MCP Python SDK: pip install mcp==1.30.0 ({error})"
-            ) from error
-        self.task_metadata: Any = types.TaskMetadata
-        self.call_tool_result: Any = types.CallToolResult
-        self.invalid_params: Any = types.INVALID_PARAMS
-        self.cancel_task: Any = helpers.cancel_task
-        self.is_terminal: Any = helpers.is_terminal
-        self.mcp_error: Any = exceptions.McpError
 
 
 class McpTaskStoreAdapter:
@@ -81,14 +60,9 @@ class McpTaskStoreAdapter:
         Raises:
             AdapterError: the SDK is not installed, or ``store`` lacks one of its methods.
         """
-        missing = [name for name in _NEEDED if not callable(getattr(store, name, None))]
-        if missing:
-            kind = store if isinstance(store, type) else type(store)
-            raise AdapterError(
-                f"{kind.__module__}.{kind.__qualname__} is no mcp TaskStore: it lacks {', '.join(missing)}"
-            )
+        check_methods(store, _NEEDED)
         self._store: Any = store
-        self._sdk = _Sdk()
+        self._sdk = Sdk("mcp")
         self._ttl = default_ttl_ms
 
     async def create_task(self) -> dict[str, JSON]:
@@ -105,14 +79,14 @@ class McpTaskStoreAdapter:
         if self._sdk.is_terminal(task.status):
             result = await self._store.get_result(task_id)
             if result is not None:
-                record["result"] = _payload_of(result)
+                record["result"] = payload_of(result)
             elif task.status == "completed" and await self._store.get_task(task_id) is None:
                 return None  # it expired between the two calls that one get is here
         return record
 
     async def set_completed(self, task_id: str, result: JSON) -> None:
         """Complete the task with ``result``."""
-        wrapped = self._sdk.call_tool_result(content=[], structuredContent={"payload": result})
+        wrapped = self._sdk.wrapped(result)
         await self._store.store_result(task_id, wrapped)
         await self._store.update_task(task_id, status="completed")
 
@@ -135,13 +109,7 @@ class McpTaskStoreAdapter:
 
     async def close(self) -> None:
         """Close the store if it can be closed."""
-        for name in ("aclose", "close"):
-            close = getattr(self._store, name, None)
-            if callable(close):
-                outcome = close()
-                if hasattr(outcome, "__await__"):
-                    await outcome
-                return
+        await close_store(self._store)
 
 
 def _record(task: Any) -> dict[str, JSON]:
@@ -163,13 +131,6 @@ def _record(task: Any) -> dict[str, JSON]:
         else:
             record["status_message"] = task.statusMessage
     return record
-
-
-def _payload_of(result: Any) -> JSON:
-    content = getattr(result, "structuredContent", None)
-    if isinstance(content, Mapping) and "payload" in content:
-        return content["payload"]
-    return result.model_dump(by_alias=True, mode="json") if hasattr(result, "model_dump") else result
 
 
 ADAPTER: Final = Adapter(

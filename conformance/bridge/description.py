@@ -37,6 +37,8 @@ class Description(BaseModel):
     """2025-11-25: ``waitForResult`` and ``statusChange``, where the store has them."""
     payloads: Literal["any", "call-tool-result"] = "any"
     """Which results the store's interface can hold."""
+    sessions: bool = True
+    """2025-11-25: whether the store's interface knows sessions."""
     not_applicable: dict[str, str] = Field(default_factory=dict, alias="notApplicable")
     """Globs over requirement ids that the store's interface cannot express, each with the reason."""
 

@@ -157,12 +157,14 @@ async def open_bridge(bridge: Bridge, revision: str = "auto", *, again: bool = F
     source = StoreSource(
         factory, f"{description.name} {description.version}".strip(), revision=description.revision, unmet=unmet
     )
+    source.sessions = description.sessions
     adapter = Adapter(
         name="bridge",
         wrap=lambda store: store,
         revision=description.revision,
         not_applicable={**_NOT_APPLICABLE, **description.not_applicable},
         payloads=description.payloads,
+        sessions=description.sessions,
     )
     return source, adapter
 

@@ -213,7 +213,7 @@ class Interpreter25(Reader25):
 
     def session(self, name: str | None) -> str | None:
         """The session as the store is given it: another one in every sequence, so that sequences keep apart."""
-        return None if name is None else f"session-{name}-{self._round}"
+        return None if name is None or not self.store.sessions else f"session-{name}-{self._round}"
 
     def session_for(self, task: TrackedTask25, name: str | None) -> str | None:
         """The session of a call on ``task``."""

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, cast
 
 from mcptasks.conformance.baseline import Baseline
@@ -176,10 +177,12 @@ class Account:
         self._emit(Progress(self._info.name, driver, learned.operations, learned.examples, known, total, self.seconds))
 
     def found(self, message: Mapping[str, Any]) -> None:
-        """Take a finding, unless its requirement is not selected."""
+        """Take a finding, unless its requirement is not selected or not applicable to what the adapter adapts."""
         requirement = self._catalogue.find(message["requirement"])
         if requirement is None or requirement not in self._requirements:
             return  # not selected
+        if any(fnmatchcase(requirement.id, glob) for glob in self.learned.not_applicable):
+            return  # what an interface cannot express is never failed
         finding = Finding(
             requirement=requirement.id,
             # A breach of what leaves a choice is one all the same, but nobody fails for it.

@@ -59,7 +59,8 @@ def load_source(
         if revision not in ("auto", chosen.revision):
             raise UsageError(f"--adapter {adapter}: it makes stores of revision {chosen.revision}, not {revision}")
         revision = chosen.revision
-    return StoreSource(found, store, dict(arguments or {}), exempt, revision=revision), chosen
+    sessions = chosen is None or chosen.sessions
+    return StoreSource(found, store, dict(arguments or {}), exempt, revision=revision, sessions=sessions), chosen
 
 
 def source_of(factory: Callable[..., Any] | object, name: str) -> StoreSource:

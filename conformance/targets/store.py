@@ -146,6 +146,8 @@ class OpenStore:
         self.store = store
         self._source = source
         self.clock = clock
+        self.sessions = source.sessions
+        """2025-11-25: whether the store knows sessions."""
         self.bridged = source.bridged
         """Whether the store is elsewhere: then calls cannot be cancelled, and numbers may go through other types."""
         self.options = options
@@ -221,6 +223,8 @@ class StoreSource:
     """Of the store protocol; ``auto`` until :meth:`settle_revision`."""
     guarded: bool = True
     """2025-11-25: whether the store itself keeps terminal tasks as they are, not the server above it."""
+    sessions: bool = True
+    """2025-11-25: whether stores from here know sessions; if not, none is named to them."""
     unmet: Mapping[str, str] = field(default_factory=dict)
     """Needs of the catalogue that stores from here cannot meet, whatever they do, with the reasons."""
     _accepts: frozenset[str] | None = None
