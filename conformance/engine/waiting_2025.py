@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from mcptasks.conformance.engine.bridged import is_body
@@ -35,8 +36,6 @@ class _Waiter:
         self.began = began
         """The task's status when the waiting began."""
         self.foreign = foreign
-        self.others = 0
-        """Waiters for the same task that began before it."""
         self.judged = False
 
 
@@ -58,7 +57,6 @@ class Waiters:
         future = asyncio.ensure_future(method(task.id, session))
         waiter = _Waiter(task, future, task.node.status, foreign)
         waiter.judged = foreign and session is None  # whether a caller without a session is restricted is open
-        waiter.others = sum(item.task is task and not item.foreign for item in self._waiters)
         self._waiters.append(waiter)
         run.automaton.coverage[("wait_result", task.node.status)] += 1
         for _ in range(_TURNS):
@@ -119,11 +117,11 @@ class Waiters:
         """The task has ended: the waiter must be back, unless that is left open."""
         run = self._run
         optional = None
+        due = self._patience("store25.wait.completes", waiter)
         if waiter.began in TERMINAL:
             optional = "store25.wait.already-terminal"
-        elif waiter.others:
-            optional = "store25.wait.two-waiters"
-        due = self._patience("store25.wait.completes", waiter)
+        elif await self._another_is_back(waiter, due):
+            optional = "store25.wait.two-waiters"  # which of several is told is open, that one is told is not
         back = await self._within(waiter, _BRIEF if optional else due)
         if optional is not None:
             run.automaton.choices[(optional, "returns" if back else "goes on waiting")] += 1
@@ -136,6 +134,18 @@ class Waiters:
                 )
             return
         self._outcome_fits(waiter)
+
+    async def _another_is_back(self, waiter: _Waiter, seconds: float) -> bool:
+        """Whether another waiter for the same task has got its outcome, while this one has not."""
+        others = [
+            item for item in self._waiters if item.task is waiter.task and not item.foreign and item is not waiter
+        ]
+        others = [item for item in others if item.began not in TERMINAL]
+        if not others or waiter.future.done():
+            return False
+        futures = [item.future for item in (waiter, *others)]
+        await self._until(lambda: any(future.done() for future in futures), seconds)
+        return any(item.future.done() and self._raised(item) is None for item in others)
 
     def _outcome_fits(self, waiter: _Waiter) -> None:
         if self._raised(waiter) is not None:
@@ -185,16 +195,19 @@ class Waiters:
         return _BRIEF if known else self._run.settle
 
     async def _within(self, waiter: _Waiter, seconds: float) -> bool:
+        return await self._until(waiter.future.done, seconds)
+
+    async def _until(self, condition: Callable[[], bool], seconds: float) -> bool:
         deadline = time.monotonic() + seconds
         pause = 0.0005
         looks = 0
         # A few looks at least: on a busy machine the deadline may pass before the target had a turn.
-        while not waiter.future.done() and (looks < _LOOKS or time.monotonic() < deadline):
+        while not condition() and (looks < _LOOKS or time.monotonic() < deadline):
             looks += 1
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.02)
             self._run.beat[0] += 1  # waiting here is not the target's call
-        return waiter.future.done()
+        return condition()
 
     def _bad(
         self, requirement: str, waiter: _Waiter, aspect: str, actual: str, expected: str, *, waited: bool = False
