@@ -20,6 +20,7 @@ from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.budget import Budget, Meter
 from mcptasks.conformance.engine.entropy import weakness
 from mcptasks.conformance.engine.exhaustive import Alphabet
+from mcptasks.conformance.engine.formed import is_formed
 from mcptasks.conformance.engine.interpreter import Interpreter
 from mcptasks.conformance.engine.interpreter_2025 import Interpreter25
 from mcptasks.conformance.engine.investigate import Confirmed, Investigator
@@ -490,6 +491,8 @@ class Campaign:
         watchdog = Watchdog(self._beat.words, min(settings.timeout, 1.0)) if hanging else self._watchdog
 
         async def replay(operations: Sequence[Operation], options: StoreOptions) -> Breach | None:
+            if self._features.well_formed and not is_formed(operations):
+                return None
             if hanging:
                 watchdog.start()
             try:

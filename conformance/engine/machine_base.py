@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from mcptasks.conformance.engine.breach import Breach, Stop
 from mcptasks.conformance.engine.expand import with_reads
+from mcptasks.conformance.engine.formed import formed
 from mcptasks.conformance.engine.plan import Features
 from mcptasks.conformance.engine.plan_2025 import plan_for
 from mcptasks.conformance.engine.watchdog import Watchdog
@@ -161,6 +162,8 @@ class StoreMachine(RuleBasedStateMachine):
     def _do(self, operation: Operation) -> None:
         if self.ended or self._interpreter is None:
             return
+        if self._features().well_formed:
+            operation = formed(operation)
         self.operations.append(operation)
         try:
             self._run(self._step(operation))

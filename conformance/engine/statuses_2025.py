@@ -142,7 +142,7 @@ class StatusLedger:
             actual = f"{told} has session_id {text_of(event.session_id, 60)}"
             self._bad("on-change", "session", actual, f"session_id {text_of(due.task.session, 60)}")
         # With late events it may be that of another change to the same status.
-        given = event.status_message is None or event.status_message in due.task.key_numbers
+        given = not event.status_message or event.status_message in due.task.key_numbers
         if due.message is not None and not given:
             actual = f"{told} has status_message {text_of(event.status_message, 60)}"
             self._bad("on-change", "message", actual, f"status_message {text_of(due.message, 60)}")
