@@ -34,8 +34,8 @@ def folder_for(*tools: str) -> Path:
     return folder
 
 
-def npm_package(source: Path) -> Path:
-    """A copy of a folder with a package.json, its dependencies installed beside it."""
+def npm_package(source: Path, *, build: bool = False) -> Path:
+    """A copy of a folder with a package.json, its dependencies installed beside it, its own build run if asked for."""
     folder = folder_for("node", "npm") / f"{source.parent.name}-{source.name}"
     shutil.copytree(source, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules"))
     lock = (source / "package-lock.json").read_text()
@@ -43,6 +43,8 @@ def npm_package(source: Path) -> Path:
     if not installed.is_file() or installed.read_text() != lock:
         _run([shutil.which("npm") or "npm", "ci", "--no-audit", "--no-fund"], folder)
         installed.write_text(lock)
+    if build:
+        _run([shutil.which("npm") or "npm", "run", "--silent", "build"], folder)
     return folder
 
 
