@@ -113,7 +113,7 @@ def test_both_revisions_and_every_keyword() -> None:
         ("mcptasks.fixtures.stores.memory:MemoryTaskStore", "store.ttl.no-early"),
         ("mcptasks.fixtures.stores.memory_2025:MemoryTaskStore2025", "store25.wait.completes"),
     ):
-        report = check_store(bridge=right(store), budget=1200)
+        report = check_store(bridge=right(store), budget=2500)
         assert report.conformant, report
         verdicts = {item.id: item for item in report.requirements}
         assert verdicts[exercised].verdict == "pass"
