@@ -198,7 +198,6 @@ def test_what_was_under_way_is_found_by_its_number(tmp_path: Path) -> None:
         (["--store", "stores25:Narrow"], "list_tasks must take 2 positional arguments"),
         (["--store", "stores25:made", "--guard", "nobody"], "write store or server"),
         (["--store", "stores25:made", "--select", "store25.lists.*"], "no requirement on a store matches"),
-        (["--url", "http://127.0.0.1:1/", "--revision", "2025-11-25"], "servers of it are not checked"),
     ],
 )
 def test_a_mistake_is_one_clear_line(run: Run, arguments: Sequence[str], words: str) -> None:

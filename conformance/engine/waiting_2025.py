@@ -120,13 +120,15 @@ class Waiters:
         due = self._patience("store25.wait.completes", waiter)
         if waiter.began in TERMINAL:
             optional = "store25.wait.already-terminal"
-        elif await self._another_is_back(waiter, due):
+        elif self._others(waiter) and await self._another_is_back(waiter, due):
             optional = "store25.wait.two-waiters"  # which of several is told is open, that one is told is not
         back = await self._within(waiter, _BRIEF if optional else due)
         if optional is not None:
             run.automaton.choices[(optional, "returns" if back else "goes on waiting")] += 1
         else:
             run.exercised["store25.wait.completes"] += 1
+            if back and self._others(waiter):
+                run.automaton.choices[("store25.wait.two-waiters", "returns")] += 1
         if not back:
             if optional is None:
                 self._bad(
@@ -135,13 +137,15 @@ class Waiters:
             return
         self._outcome_fits(waiter)
 
+    def _others(self, waiter: _Waiter) -> list[_Waiter]:
+        """The waiters that wait for the same task."""
+        same = [item for item in self._waiters if item.task is waiter.task and item is not waiter]
+        return [item for item in same if not item.foreign and item.began not in TERMINAL]
+
     async def _another_is_back(self, waiter: _Waiter, seconds: float) -> bool:
         """Whether another waiter for the same task has got its outcome, while this one has not."""
-        others = [
-            item for item in self._waiters if item.task is waiter.task and not item.foreign and item is not waiter
-        ]
-        others = [item for item in others if item.began not in TERMINAL]
-        if not others or waiter.future.done():
+        others = self._others(waiter)
+        if waiter.future.done():
             return False
         futures = [item.future for item in (waiter, *others)]
         await self._until(lambda: any(future.done() for future in futures), seconds)
