@@ -102,13 +102,18 @@ def test_a_fault_is_found_and_charged_to_what_it_breaks(entry: Fault) -> None:
         assert wanted["curl"]
 
 
+WITHOUT_TASKS = {"server25-makes-no-tasks"}
+"""Of these only single probes can tell anything: a run is inconclusive."""
+
+
 @pytest.mark.parametrize("entry", sampled(SERVER_VARIANTS, 15), ids=name)
 def test_a_lawful_server_is_not_accused(entry: Variant) -> None:
     for seed in SEEDS or [0]:
         with start_entry(entry) as server:
-            messages = campaign(server.url, seed=seed, probes=bool(SEEDS))
+            messages = campaign(server.url, seed=seed, settle=0.5, probes=bool(SEEDS))
         assert findings(messages) == []
-        assert messages[-1]["kind"] != "failed", messages[-1]
+        ended = messages[-1]
+        assert ended["kind"] != "failed" or (entry.name in WITHOUT_TASKS and ended["exit_code"] == 4), ended
 
 
 def test_every_entry_is_about_what_binds_such_a_server() -> None:

@@ -19,10 +19,17 @@ def _naming(task: ProbeTask25, other: ProbeTask25) -> dict[str, JSON]:
     return {"taskId": task.id, "_meta": {RELATED_TASK: {"taskId": other.id}}}
 
 
+async def _two(probe: ProbeSession25) -> tuple[ProbeTask25, ProbeTask25]:
+    task, other = await probe.open_task(), await probe.open_task()
+    if task.id == other.id:
+        raise ProbeSkipped("the server gives two tasks the same id")
+    return task, other
+
+
 @GROUP.probe("rel.ignore-in-ops", _IGNORED)
 async def _get(probe: ProbeSession25) -> None:
     """tasks/get of one task with another's id as related-task."""
-    task, other = await probe.open_task(), await probe.open_task()
+    task, other = await _two(probe)
     plain = await probe.request("tasks/get", {"taskId": task.id})
     if plain.result is None:
         raise ProbeSkipped("tasks/get of a task is refused")
@@ -46,7 +53,7 @@ async def _get(probe: ProbeSession25) -> None:
 @GROUP.probe("rel.ignore-in-cancel", _IGNORED, needs=frozenset({"cancel"}))
 async def _cancel(probe: ProbeSession25) -> None:
     """tasks/cancel of one task with another's id as related-task: the other lives."""
-    task, other = await probe.open_task(), await probe.open_task()
+    task, other = await _two(probe)
     waiting = await probe.begin("tasks/cancel", _naming(task, other))
     await probe.over(waiting)
     if waiting.reply is None:
@@ -66,7 +73,7 @@ async def _cancel(probe: ProbeSession25) -> None:
 @GROUP.probe("rel.ignore-in-result", _IGNORED, needs=frozenset({"control"}))
 async def _result(probe: ProbeSession25) -> None:
     """tasks/result of one task with another's id as related-task."""
-    task, other = await probe.open_task(), await probe.open_task()
+    task, other = await _two(probe)
     for item, text in ((task, "of the task"), (other, "of the other")):
         await probe.complete(item, {"content": [{"type": "text", "text": text}]})
         await probe.shown(item, frozenset({"completed"}))
