@@ -13,8 +13,8 @@ import pytest
 from probe_driver import Probed, probe
 from wire_servers import raw_server
 
-from mcptasks.conformance.probes import Probe, creation, ids, routing, transport
-from mcptasks.fixtures.gallery import server_creation_faults, server_http_faults, server_http_variants
+from mcptasks.conformance.probes import Probe, creation, ids, refusals, routing, transport
+from mcptasks.fixtures.gallery import fault, server_creation_faults, server_http_faults, server_http_variants
 from mcptasks.fixtures.gallery.registry import Fault, Variant
 from mcptasks.fixtures.gallery.server_base import start_entry
 from mcptasks.fixtures.server import HarnessOptions, start_server
@@ -227,3 +227,13 @@ def test_a_task_that_dies_with_its_connection_is_found() -> None:
         assert probe(url, only("http.disconnect")).requirements == ["http.disconnect-keeps-task"]
     with proxied() as url:
         assert told(probe(url, only("http.disconnect"))) == []
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_an_intermediary_may_refuse_headers_without_a_message(local: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A server of this machine has none in front of it.
+    monkeypatch.setattr(refusals, "is_local", lambda session: local)
+    with start_entry(fault("mismatch-has-no-body")) as server:
+        (breach,) = probe(server.url, only("http.method-absent")).breaches
+    assert breach.requirement == "http.mismatch-has-body"
+    assert breach.warning is not local

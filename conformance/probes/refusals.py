@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from mcptasks.conformance.engine.wire_profiles import Control
 from mcptasks.conformance.engine.wire_tools import ToolProfile
@@ -19,6 +20,7 @@ __all__ = [
     "check_refused",
     "check_untouched",
     "harmless_call",
+    "is_local",
     "lasting_task",
     "other_versions",
     "served",
@@ -27,6 +29,7 @@ __all__ = [
 MADE_UP_VERSION: Final = "1900-01-01"
 """No server speaks it: a version that an older client speaks might be served for its sake."""
 
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _OLDER_VERSION: Final = "2025-11-25"
 _SHORT_MS: Final = 2000
 _STEP: Final[dict[str, JSON]] = {"action": "complete", "result": {"content": []}}
@@ -133,6 +136,7 @@ def check_refused(
     """Judge the answer to a request whose headers are not what its body says (Streamable HTTP, "Server Validation").
 
     That it is served at all breaches ``requirement``; that it is refused in another form, ``http.mismatch-has-body``.
+    HTTP 400 without a message is lawful of an intermediary, so at another address than this machine's it only warns.
 
     Args:
         what: the request in words, such as ``a tasks/get without Mcp-Method``.
@@ -148,15 +152,21 @@ def check_refused(
         warning=warning,
         aspect=aspect,
     )
+    between = answer.status == 400 and answer.response is None and not is_local(session)
     session.check(
         "http.mismatch-has-body",
         answer.status == 400 and answer.code in codes,
         expected=form,
         actual=answer.told,
         message=f"{what} is refused, but not with {form}",
-        warning=warning,
+        warning=warning or between,
         aspect="form",
     )
+
+
+def is_local(session: ProbeSession) -> bool:
+    """Whether the server is one of this machine, with nothing between it and the suite."""
+    return urlsplit(session.source.url).hostname in _LOOPBACK
 
 
 async def check_untouched(session: ProbeSession, requirement: str, task: ProbeTask, what: str) -> None:

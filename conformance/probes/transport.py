@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from mcptasks.conformance.probes.probe import ProbeGroup
 from mcptasks.conformance.probes.raw import RawAnswer
-from mcptasks.conformance.probes.refusals import check_lasting, lasting_task, other_versions
+from mcptasks.conformance.probes.refusals import check_lasting, is_local, lasting_task, other_versions
 from mcptasks.conformance.probes.session import ProbeSession, ProbeSkipped, ProbeTask
 from mcptasks.conformance.wire import names
 from mcptasks.strategies.json_values import JSON
@@ -22,7 +21,6 @@ __all__ = ["GROUP"]
 
 GROUP: Final = ProbeGroup()
 
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _EVIL: Final = "http://evil.example"
 _FORMS: Final = frozenset({"application/json", "text/event-stream"})
 _STREAM_S: Final = 2.5
@@ -82,7 +80,6 @@ async def meta_status(session: ProbeSession) -> None:
 @GROUP.probe("http.origin", "http.origin-403")
 async def origin(session: ProbeSession) -> None:
     """A page of somewhere else must not reach a local server; what is invalid elsewhere is the server's policy."""
-    local = urlsplit(session.source.url).hostname in _LOOPBACK
     answer = await session.raw(session.message("tools/list"), headers={"Origin": _EVIL})
     session.check(
         "http.origin-403",
@@ -90,7 +87,7 @@ async def origin(session: ProbeSession) -> None:
         expected="HTTP 403",
         actual=answer.told,
         message=f"a request with Origin: {_EVIL} is not refused with HTTP 403",
-        warning=not local,
+        warning=not is_local(session),
     )
 
 
