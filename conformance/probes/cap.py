@@ -16,7 +16,13 @@ from mcptasks.conformance.probes.probe import ProbeGroup
 from mcptasks.conformance.probes.raw import RawAnswer
 from mcptasks.conformance.probes.session import CLIENT, ProbeSession, ProbeSkipped, ProbeTask
 from mcptasks.conformance.probes.states import MARK, answers_to, asking_task, outline, stranger_of
-from mcptasks.conformance.wire.names import INVALID_PARAMS, INVALID_REQUEST, MISSING_CAPABILITY, TASKS_EXTENSION
+from mcptasks.conformance.wire.names import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    MISSING_CAPABILITY,
+    TASKS_EXTENSION,
+    TERMINAL_STATUSES,
+)
 from mcptasks.strategies.json_values import JSON, text_of
 
 __all__ = ["GROUP"]
@@ -29,6 +35,7 @@ _METHODS: Final = ("get", "update", "cancel")
 _LATE_S: Final = 0.1
 """Seconds after which it is looked once more whether a refused call has had an effect."""
 _STATE: Final = frozenset({"status", "createdAt", "lastUpdatedAt", "ttlMs", "inputRequests", "result"})
+_STATUSES: Final = ("working", "input_required", *sorted(TERMINAL_STATUSES))
 _EXPECTED: Final = f"error {MISSING_CAPABILITY}"
 _EXPECTED_DATA: Final = (
     f"error {MISSING_CAPABILITY} whose data.requiredCapabilities.extensions has {TASKS_EXTENSION}, an object"
@@ -254,10 +261,20 @@ def _leaks(value: JSON, depth: int = 0) -> str | None:
     if isinstance(value, str):
         return "the content of the task" if MARK in value else None
     items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    found = sorted(_STATE & value.keys()) if isinstance(value, dict) else []
+    # Problem details have a status, too, and any error may tell what its result is: only those of a task count.
+    found = (
+        sorted(name for name in _STATE & value.keys() if _tells(name, value[name])) if isinstance(value, dict) else []
+    )
     if found:
         return f"member {found[0]}"
     return next((leak for item in items if (leak := _leaks(item, depth + 1))), None)
+
+
+def _tells(name: str, value: JSON) -> bool:
+    """Whether a member of that name and value is one of a task."""
+    if name == "status":
+        return value in _STATUSES
+    return isinstance(value, dict) if name == "result" else value is not None
 
 
 @GROUP.probe("cap.no-leak", "tasks.cap.get-undeclared-no-leak")
