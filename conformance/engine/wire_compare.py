@@ -41,7 +41,7 @@ async def compare_with_call(run: WireInterpreter, task: WireTask) -> None:
     if reply.result is not None:
         _against_result(run, status, got, payload_of(reply.result, result=True), reply.result.get("resultType"))
     else:
-        _against_error(run, status, got, payload_of(reply.error, result=False))
+        _against_error(run, status, got, payload_of(reply.error, error=True))
 
 
 def _against_result(run: WireInterpreter, status: str, got: Payload, plain: Payload | None, result_type: JSON) -> None:

@@ -312,7 +312,7 @@ class WireInterpreter(Reporter):
         answers: dict[str, JSON] = {}
         if isinstance(requests, Mapping):
             for key, body in requests.items():
-                payload = payload_of(body, result=False)
+                payload = payload_of(body)
                 answers[key] = translate.response_of(Payload("mcptasks"), payload).value
         again = {**params, "inputResponses": answers}
         if isinstance(asked.get("requestState"), str):
@@ -430,7 +430,7 @@ class WireInterpreter(Reporter):
                 await compare_with_call(self, task)
             return
         error = translate.error_of(operation.error)
-        call = Call("fail", (), task.body_number(error))
+        call = Call("fail", (), task.body_number(payload_of(error.value, error=True)))
         await self._step(task, "fail", call, {"action": "fail", "error": error.fresh()})
 
     async def _step(self, task: WireTask, operation: str, call: Call, step: dict[str, JSON]) -> None:

@@ -155,7 +155,9 @@ class ReadJudge:
         member = _PAYLOADS.get(status)
         payload = -1
         if member is not None:
-            payload = task.body_number(payload_of(result.get(member), result=member == "result"))
+            payload = task.body_number(
+                payload_of(result.get(member), result=member == "result", error=member == "error")
+            )
         others = [name for name in _MEMBERS if name != member and result.get(name) is not None]
         stray = any(name != "inputRequests" or (status in TERMINAL and result[name]) for name in others)
         self._times(task, status, result)
@@ -320,7 +322,7 @@ def _question(body: JSON) -> Payload | None:
         params = body.get("params")
         if isinstance(params, Mapping) and "_meta" in params:
             body["params"] = {key: value for key, value in params.items() if key != "_meta"}
-    return payload_of(body, result=False)
+    return payload_of(body)
 
 
 def _is_error(task: WireTask, node: Node) -> bool:

@@ -19,12 +19,14 @@ UNREADABLE: Final = -2
 """Number of a payload that is nothing that the suite ever sent."""
 
 
-def payload_of(value: JSON, *, result: bool) -> Payload | None:
+def payload_of(value: JSON, *, result: bool = False, error: bool = False) -> Payload | None:
     """A payload as it is compared; ``None`` if it is none that the suite can have sent.
 
     Of a result, ``_meta``, ``resultType: complete`` and ``isError: false`` are left out: whether they are said is
-    open (ambiguity AMB-01 of the catalogue).
+    open (ambiguity AMB-01 of the catalogue).  Of an error, data that are null: they say no more than none.
     """
+    if error and isinstance(value, dict) and "data" in value and value["data"] is None:
+        value = {key: item for key, item in value.items() if key != "data"}
     if result and isinstance(value, dict):
         value = {
             key: item

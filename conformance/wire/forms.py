@@ -101,7 +101,7 @@ class Forms:
             # The schema takes it (warned of only), and nobody can ask for such a task.
             smells.append(Smell("tasks.shape.task-id", "!empty", "a taskId that names the task", "has an empty taskId"))
         for member in ("result", "error", "inputRequests"):
-            if member in result:
+            if result.get(member) is not None:
                 smells.append(
                     Smell(
                         "tasks.create.no-payload",
