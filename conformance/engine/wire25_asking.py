@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcptasks.conformance.engine.wire25_tasks import Asked, Task25
 from mcptasks.conformance.engine.wire_profiles import Step
+from mcptasks.conformance.model.states import LIVE, Call
+from mcptasks.conformance.model.wire_2025 import RUNNING
 from mcptasks.conformance.wire.problems import WireProblem
 from mcptasks.conformance.wire.translate import response_of
 from mcptasks.conformance.wire_2025.forms import related_task
 from mcptasks.conformance.wire_2025.session import Question, Session
 from mcptasks.strategies.json_values import JSON, Payload, text_of
+from mcptasks.strategies.operations import Resolve
 
 if TYPE_CHECKING:
     from mcptasks.conformance.engine.wire25_interpreter import Wire25Interpreter
@@ -146,6 +149,55 @@ class QuestionJudge:
         task.asked[name] = asked
 
     # --- answers ---------------------------------------------------------------------------
+
+    async def resolve(self, task: Task25, operation: Resolve) -> None:
+        """Answer the questions that an operation answers, as far as there are any."""
+        run = self._run
+        if task.unjudged:
+            return
+        if task.node.status not in (*LIVE, RUNNING):
+            await self._answer_late(task, operation)
+            return
+        if task.cause is not None and task.node.status in LIVE:
+            await run.reads.read(task)  # whether it waits for an answer must be known before one is given
+        answered: list[tuple[int, int]] = []
+        for key, body in operation.responses:
+            asked = task.current.get(key)
+            if asked is None and run.profile.free and key != "never-asked":
+                free = [item for item in task.asked.values() if item not in task.current.values()]
+                if not free:
+                    await self._coming(task)
+                    free = [item for item in task.asked.values() if item not in task.current.values()]
+                if free:
+                    asked = task.current[key] = free[0]
+            if asked is None:
+                continue
+            if not await self.awaited(task, asked):
+                task.unjudged = True
+                return
+            if await self.answer(asked, body):
+                answered.append((task.key_number(asked.name), 0))
+        if answered:
+            self._run.conclude(task, Call("resolve", tuple(sorted(answered))), "ok", None)
+
+    async def _answer_late(self, task: Task25, operation: Resolve) -> None:
+        """Answer what has come already, of a task that has ended: nothing may come of it."""
+        for key, body in operation.responses:
+            asked = task.current.get(key)
+            if asked is not None and asked.question is not None and await self.answer(asked, body):
+                self._run.conclude(task, Call("resolve", ((task.key_number(asked.name), 0),)), "ok", None)
+
+    async def _coming(self, task: Task25) -> None:
+        """Wait for a question that a task asks by itself."""
+        session = await self._run.session()
+        if all(waiting.done for waiting in task.waiters):
+            await self._run.results.begin(task)
+
+        def came() -> bool:
+            self.look()
+            return any(asked not in task.current.values() for asked in task.asked.values()) or bool(session.lost)
+
+        await session.until(came, self._run.deadline(task))
 
     async def awaited(self, task: Task25, asked: Asked) -> bool:
         """Wait until a question has come from the server, on a stream that is opened for it if need be."""

@@ -8,13 +8,11 @@ store in the same process knows, do nothing.
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
-from mcptasks.conformance.engine.breach import Breach, Reporter, Stop
+from mcptasks.conformance.engine.breach import Breach, Stop
 from mcptasks.conformance.engine.strangers import stranger_id
 from mcptasks.conformance.engine.wire25_asking import QuestionJudge
 from mcptasks.conformance.engine.wire25_automaton import Wire25Automaton
@@ -23,10 +21,11 @@ from mcptasks.conformance.engine.wire25_listing import List25
 from mcptasks.conformance.engine.wire25_reads import Read25
 from mcptasks.conformance.engine.wire25_results import Result25
 from mcptasks.conformance.engine.wire25_server import OpenServer25
+from mcptasks.conformance.engine.wire25_speaking import Speaking
 from mcptasks.conformance.engine.wire25_tasks import Task25, ending_of
-from mcptasks.conformance.engine.wire_profiles import Control, Profile, step_of
-from mcptasks.conformance.errors import InconclusiveError, TargetUnusableError
-from mcptasks.conformance.model.automaton import Cause, Node
+from mcptasks.conformance.engine.wire_profiles import Control, step_of
+from mcptasks.conformance.errors import InconclusiveError
+from mcptasks.conformance.model.automaton import Node
 from mcptasks.conformance.model.states import (
     ABSENT,
     CANCELLED,
@@ -44,7 +43,7 @@ from mcptasks.conformance.wire.client import Reply, Words
 from mcptasks.conformance.wire.names import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
 from mcptasks.conformance.wire_2025.names import TASK_STATUS
-from mcptasks.conformance.wire_2025.problems import BROKEN, SessionProblem
+from mcptasks.conformance.wire_2025.problems import SessionProblem
 from mcptasks.conformance.wire_2025.session import Session
 from mcptasks.strategies.json_values import JSON, text_of
 from mcptasks.strategies.operations import Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
@@ -85,7 +84,7 @@ class _SkippedError(Exception):
     """The rest of the sequence says nothing."""
 
 
-class Wire25Interpreter(Reporter):
+class Wire25Interpreter(Speaking):
     """Runs sequences on one server.
 
     Args:
@@ -105,32 +104,15 @@ class Wire25Interpreter(Reporter):
         settle: float | None = None,
         beat: Words | None = None,
     ) -> None:
-        self.store = store
-        self.client = store.client
-        self.profile: Profile = store.profile
-        self.forms = store.forms
-        self.transcript = store.transcript
-        self.automaton = automaton
-        self.known = set() if known is None else known
-        self.settle = settle
-        self.beat: Words = [0] if beat is None else beat
-        self.exercised = automaton.exercised
-        self.client.exercised = automaton.exercised
-        self.repeated: Counter[str] = Counter()
+        super().__init__(store, automaton, known, settle, beat, self._begin)
         self.hung = False
         """Set by a watchdog; here every request has a deadline of its own."""
-        self.index = 0
         self.reads = Read25(self)
         self.results = Result25(self)
         self.questions = QuestionJudge(self)
         self.lists = List25(self)
         self._operations: Sequence[Operation] = ()
-        self._session: Session | None = None
         self._notices = 0
-        self._requests = 0
-        """Sent in this sequence."""
-        self._renewed = False
-        """Whether the session was found lost at its beginning."""
         self._handlers: dict[type[Any], Callable[[Any], Awaitable[None]]] = {
             Create: self._create,
             Get: self._get,
@@ -148,32 +130,20 @@ class Wire25Interpreter(Reporter):
     # --- sequences -------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        self.tasks: dict[str, Task25] = {}
-        self._made: dict[str, str] = {}
+        self.silence()
         self._opened: list[Task25] = []
         self.changes: list[str] = []
-        self._deferred: list[Stop] = []
         self.index = 0
-        self.transcript.clear()
         if self.automaton.full:
             self.automaton.forget()
 
-    async def session(self) -> Session:
-        """The session of this sequence.
-
-        Raises:
-            TargetUnusableError: none can be begun.
-        """
-        if self._session is None:
-            self._session = await self.store.session()
-            self.questions.begin(self._session)
-            self._notices = len(self._session.notices)
-        return self._session
+    def _begin(self, session: Session) -> None:
+        self.questions.begin(session)
+        self._notices = len(session.notices)
 
     async def run(self, operations: Iterable[Operation]) -> Breach | None:
         """Run one sequence from its start; the breach that ended it, or ``None``."""
         self._forget()
-        self._session, self._requests, self._renewed = None, 0, False
         self._operations = list(operations)
         await self.session()
         found: Breach | None = None
@@ -200,9 +170,9 @@ class Wire25Interpreter(Reporter):
         if handler is None:
             return
         await handler(operation)
-        self._look()
+        self.look()
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Judge what the server has sent of its own accord, and the waiters of tasks that live."""
         self.questions.look()
         self._look_at_notices()
@@ -230,130 +200,6 @@ class Wire25Interpreter(Reporter):
         smells = self.forms.notification(params)
         told = [task for task in self.tasks.values() if task.id == params.get("taskId")]
         return [smell for smell in smells if not any(smell.aspect in task.smells for task in told)]
-
-    # --- breaches --------------------------------------------------------------------------
-
-    @contextmanager
-    def deferring(self) -> Iterator[None]:
-        """Keep a breach for the end of the sequence: something else may turn out to be the reason."""
-        try:
-            yield
-        except Stop as stop:
-            self._deferred.append(stop)
-
-    def _with_proof(self, found: Breach) -> Breach:
-        return replace(found, curl=self.transcript.commands(self._made))
-
-    def soft(self, requirement: str, operation: str, state: str, aspect: str, actual: str, expected: str) -> None:
-        """Report what the sequence can go on after."""
-        self.breach(requirement, operation, operation, state, aspect, actual, expected, actual, soft=True)
-
-    def inconclusive(self, task: Task25, cause: Cause) -> None:
-        """An effect did not come in time, where that may have reasons of its own."""
-        task.unjudged = True
-        self.store.note(
-            f"{method_of(cause.name)} on a task that was {word(cause.state)}: no effect within "
-            f"{self.deadline(task):g} s; not judged, since tasks of this profile move by themselves"
-        )
-
-    def smelled(self, smells: Iterable[Smell], operation: str, method: str) -> None:
-        """Report what is wrong with the form of a message."""
-        for smell in smells:
-            self.breach(
-                smell.requirement,
-                operation,
-                operation,
-                "every",
-                smell.aspect.removeprefix("!"),
-                f"{method}: the message {smell.actual}",
-                smell.expected,
-                f"the message {smell.actual}",
-                soft=True,
-                warning=smell.aspect.startswith("!"),
-            )
-
-    def broken(self, problem: SessionProblem, operation: str) -> None:
-        """Report a request that broke the session, or had no answer that can be read.
-
-        Raises:
-            Stop: always, unless the server cannot be asked at all.
-            TargetUnusableError: then.
-        """
-        if problem.requirement is None:
-            raise TargetUnusableError(f"{self.client.endpoint}: {problem.line}") from problem
-        silent = problem.kind == "silent"
-        aspect = "lost" if problem.lost else problem.kind
-        gone = problem.lost or problem.requirement == BROKEN
-        found = Breach(
-            problem.requirement,
-            operation,
-            operation,
-            # A hang costs its whole timeout every time: the investigator knows it by these two.
-            "any" if silent else "session" if gone else "every",
-            "life" if silent else aspect,
-            f"{method_of(operation)}: the server {problem.text}",
-            "a JSON-RPC answer; whatever fails inside is error -32603, and the session goes on",
-            problem.text,
-            self.index,
-            warning=problem.warning,
-        )
-        if self._session is not None and (gone or silent):
-            self._session.lost = self._session.lost or problem.text
-        raise Stop(self._with_proof(found))
-
-    # --- requests --------------------------------------------------------------------------
-
-    def deadline(self, task: Task25 | None) -> float:
-        """Seconds until an effect must show (contract, section 4)."""
-        if self.settle is not None:
-            return self.settle
-        poll = (task.poll_ms or 0) / 1000 if task is not None else 0.0
-        return max(2.0, 5 * poll) if self.profile.settles else max(10.0, 20 * poll)
-
-    async def send(self, operation: str, method: str, params: Mapping[str, JSON], *, creates: str = "") -> Reply | None:
-        """Send a request; ``None`` if the server refuses it for its size.
-
-        Raises:
-            Stop: it has no answer that can be read.
-        """
-        session = await self.session()
-        self.transcript.add(method, params, creates=creates)
-        self._requests += 1
-        try:
-            reply = await session.request(method, params)
-        except SessionProblem as problem:
-            if problem.kind == "over-limit":
-                return None
-            if problem.lost and self._requests == 1 and not self._renewed:
-                # What became of it was not this sequence's doing.
-                self.store.note(f"between two sequences the session was lost: the server {problem.text}")
-                self._session, self._requests, self._renewed = None, 0, True
-                self.transcript.clear()
-                return await self.send(operation, method, params, creates=creates)
-            self.broken(problem, operation)
-            raise AssertionError("a breach without its stop") from problem
-        self.took(reply, operation)
-        return None if reply.error is not None and reply.sent_bytes > _LARGE else reply
-
-    def took(self, reply: Reply, operation: str) -> None:
-        """Count an answer, and judge what is wrong with it as a message."""
-        if any(not waiting.done for task in self.tasks.values() for waiting in task.waiters):
-            self.automaton.choices[("rpc.order-free", "later requests are answered first")] += 1
-        self.exercised[f"{'refused' if reply.error is not None else 'answered'}:{reply.method}"] += 1
-        if reply.smells:
-            self.smelled(reply.smells, operation, reply.method)
-
-    async def said(self, sending: Awaitable[int], operation: str) -> int | None:
-        """The HTTP status of what has no JSON-RPC answer.
-
-        Raises:
-            Stop: the session broke at it.
-        """
-        try:
-            return await sending
-        except SessionProblem as problem:
-            self.broken(problem, operation)
-            return None
 
     # --- tasks -----------------------------------------------------------------------------
 
@@ -436,70 +282,7 @@ class Wire25Interpreter(Reporter):
     # --- reads -----------------------------------------------------------------------------
 
     async def _get(self, operation: Get) -> None:
-        await self.read(self._task(operation.task))
-
-    async def read(self, task: Task25, wanted: Callable[[Mapping[str, JSON]], bool] | None = None) -> bool:
-        """Read a task until what it shows is settled (and wanted); false if that does not come in time."""
-        end: float | None = None
-        pauses = self._pauses(task)
-        while True:
-            begun = time.monotonic()
-            reply = await self.send("get", "tasks/get", {"taskId": task.id})
-            if reply is None:
-                return False
-            if reply.result is not None and task.node.status not in (ABSENT, GONE):
-                self._forms_of(task, reply)
-            now = time.monotonic()
-            final = end is not None and now >= end
-            aspect = self.reads.judge(task, reply, final=final)
-            if self.profile.free and task.node.status == RUNNING and not task.unjudged:
-                self.results.settled(task, begun)
-            self._look()
-            missing = wanted is not None and not (reply.result is not None and wanted(reply.result))
-            if not aspect and (not missing or (reply.result or {}).get("status") in TERMINAL):
-                return not missing
-            if (aspect and self._given_up(task, aspect)) or final or task.unjudged:
-                return False
-            if end is None:
-                end = now + self.deadline(task)
-            await self.client.pacer.sleep(min(next(pauses), max(0.0, end - now) + 0.001))
-
-    def _pauses(self, task: Task25) -> Iterator[float]:
-        """Seconds between reads: most effects come at once, and the server's interval is for those that do not."""
-        yield from (0.01, 0.03, 0.1)
-        poll = 0.05 if task.poll_ms is None else min(max(task.poll_ms / 1000, 0.005), 2.0)
-        while True:
-            yield poll if self.settle is None else min(poll, max(self.settle / 3, 0.005))
-
-    def _given_up(self, task: Task25, aspect: str) -> bool:
-        """An effect that never came before is not waited for again."""
-        cause = task.cause
-        if cause is None:
-            return False
-        requirement = self.reads.blame(task, cause, aspect)
-        fingerprint = f"{requirement}/{cause.row}/{cause.state}/{aspect}"
-        if fingerprint not in self.known:
-            return False
-        self.repeated[fingerprint] += 1
-        task.unjudged = True
-        return True
-
-    def _forms_of(self, task: Task25, reply: Reply) -> None:
-        assert reply.result is not None
-        self.automaton.shapes["get"] += 1
-        if reply.form == "sse":
-            self.soft(
-                "tasks25.get.no-sse", "get", "every", "stream", "tasks/get is answered with a stream", "one JSON object"
-            )
-        smells = self.forms.task("tasks/get", reply.result)
-        status = reply.result.get("status")
-        if status == "failed" and not reply.result.get("statusMessage"):
-            told = "shows a failed task without statusMessage"
-            smells.append(Smell("tasks25.life.failed-message", "statusMessage", "a failed task says why", told))
-        if smells:
-            task.smells.update(smell.aspect for smell in smells)
-            self.smelled(smells, "get", "tasks/get")
-            task.unjudged |= any(smell.aspect in ("status", "taskId") for smell in smells)
+        await self.reads.read(self._task(operation.task))
 
     # --- calls on one task -----------------------------------------------------------------
 
@@ -509,7 +292,7 @@ class Wire25Interpreter(Reporter):
             return
         if self.profile.free:
             if task.node.status not in (ABSENT, GONE):
-                await self.read(task, lambda result: result.get("status") == "input_required")
+                await self.reads.read(task, lambda result: result.get("status") == "input_required")
             return
         task.waited = False
         requests: dict[str, JSON] = {}
@@ -544,7 +327,7 @@ class Wire25Interpreter(Reporter):
     async def _ended_by_itself(self, task: Task25) -> None:
         if task.node.status in (ABSENT, GONE):
             return
-        if await self.read(task, lambda result: result.get("status") in TERMINAL):
+        if await self.reads.read(task, lambda result: result.get("status") in TERMINAL):
             await self.results.collect(task)
 
     async def _step(self, task: Task25, operation: str, call: Call, step: dict[str, JSON]) -> None:
@@ -556,7 +339,7 @@ class Wire25Interpreter(Reporter):
             return
         outcome = step_of(reply)
         late = task.node.status in TERMINAL
-        self._conclude(task, call, outcome.answer, reply)
+        self.conclude(task, call, outcome.answer, reply)
         self.questions.judge(task, outcome)
         if live and task.node.status in TERMINAL:
             await self.results.collect(task)
@@ -578,52 +361,7 @@ class Wire25Interpreter(Reporter):
             self.broken(problem, operation)
 
     async def _resolve(self, operation: Resolve) -> None:
-        task = self._task(operation.task)
-        if task.unjudged:
-            return
-        if task.node.status not in (*LIVE, RUNNING):
-            await self._answer_late(task, operation)
-            return
-        if task.cause is not None and task.node.status in LIVE:
-            await self.read(task)  # whether it waits for an answer must be known before one is given
-        answered: list[tuple[int, int]] = []
-        for key, body in operation.responses:
-            asked = task.current.get(key)
-            if asked is None and self.profile.free and key != "never-asked":
-                free = [item for item in task.asked.values() if item not in task.current.values()]
-                if not free:
-                    await self._coming(task)
-                    free = [item for item in task.asked.values() if item not in task.current.values()]
-                if free:
-                    asked = task.current[key] = free[0]
-            if asked is None:
-                continue
-            if not await self.questions.awaited(task, asked):
-                task.unjudged = True
-                return
-            if await self.questions.answer(asked, body):
-                answered.append((task.key_number(asked.name), 0))
-        if answered:
-            self._conclude(task, Call("resolve", tuple(sorted(answered))), "ok", None)
-
-    async def _answer_late(self, task: Task25, operation: Resolve) -> None:
-        """Answer what has come already, of a task that has ended: nothing may come of it."""
-        for key, body in operation.responses:
-            asked = task.current.get(key)
-            if asked is not None and asked.question is not None and await self.questions.answer(asked, body):
-                self._conclude(task, Call("resolve", ((task.key_number(asked.name), 0),)), "ok", None)
-
-    async def _coming(self, task: Task25) -> None:
-        """Wait for a question that a task asks by itself."""
-        session = await self.session()
-        if all(waiting.done for waiting in task.waiters):
-            await self.results.begin(task)
-
-        def came() -> bool:
-            self.questions.look()
-            return any(asked not in task.current.values() for asked in task.asked.values()) or bool(session.lost)
-
-        await session.until(came, self.deadline(task))
+        await self.questions.resolve(self._task(operation.task), operation)
 
     async def _cancel(self, operation: Cancel) -> None:
         if not self.store.introduction.cancels:
@@ -652,7 +390,7 @@ class Wire25Interpreter(Reporter):
         answer = "invalid" if reply.code == INVALID_PARAMS else "error"
         if reply.result is not None:
             answer = self._cancelled(task, reply.result)
-        self._conclude(task, Call("cancel"), answer, reply)
+        self.conclude(task, Call("cancel"), answer, reply)
         if live and task.node.status == CANCELLED:
             await self.results.collect(task)
 
@@ -671,7 +409,12 @@ class Wire25Interpreter(Reporter):
                 return "cancelled"  # reported by its form; whether it is so, the next read shows
         return "cancelled" if result.get("status") == CANCELLED else "other"
 
-    def _conclude(self, task: Task25, call: Call, answer: str, reply: Reply | None) -> None:
+    def conclude(self, task: Task25, call: Call, answer: str, reply: Reply | None) -> None:
+        """Take a task on to where a call with that answer leads; the reply is for what is told of it.
+
+        Raises:
+            Stop: the model has no such answer.
+        """
         before: Node = task.node
         step = self.automaton.step(before, call)
         task.unjudged |= step.vast
@@ -742,7 +485,7 @@ class Wire25Interpreter(Reporter):
         if session is None:
             return
         if judged:
-            self._look()
+            self.look()
             waited = [task for task in self._opened if task.waiters or self._deferred]
             for task in [task for task in waited if task.node.status in LIVE]:
                 await self._do(Complete(task.name, dict(_ENDING)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from mcptasks.conformance.engine.wire25_describe import ASPECTS, ROWS, expected_states, method_of, shown, word
@@ -19,10 +20,11 @@ from mcptasks.conformance.model.states import (
     TERMINAL,
     TaskState,
 )
-from mcptasks.conformance.model.wire_2025 import Fit, fit
+from mcptasks.conformance.model.wire_2025 import RUNNING, Fit, fit
 from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.forms import instant
 from mcptasks.conformance.wire.names import INVALID_PARAMS
+from mcptasks.conformance.wire.problems import Smell
 from mcptasks.strategies.json_values import JSON, text_of
 
 if TYPE_CHECKING:
@@ -38,6 +40,73 @@ class Read25:
 
     def __init__(self, interpreter: Wire25Interpreter) -> None:
         self._run = interpreter
+
+    # --- reading until it is settled --------------------------------------------------------
+
+    async def read(self, task: Task25, wanted: Callable[[Mapping[str, JSON]], bool] | None = None) -> bool:
+        """Read a task until what it shows is settled (and wanted); false if that does not come in time."""
+        end: float | None = None
+        pauses = self._pauses(task)
+        while True:
+            begun = time.monotonic()
+            reply = await self._run.send("get", "tasks/get", {"taskId": task.id})
+            if reply is None:
+                return False
+            if reply.result is not None and task.node.status not in (ABSENT, GONE):
+                self._forms_of(task, reply)
+            now = time.monotonic()
+            final = end is not None and now >= end
+            aspect = self.judge(task, reply, final=final)
+            if self._run.profile.free and task.node.status == RUNNING and not task.unjudged:
+                self._run.results.settled(task, begun)
+            self._run.look()
+            missing = wanted is not None and not (reply.result is not None and wanted(reply.result))
+            if not aspect and (not missing or (reply.result or {}).get("status") in TERMINAL):
+                return not missing
+            if (aspect and self._given_up(task, aspect)) or final or task.unjudged:
+                return False
+            if end is None:
+                end = now + self._run.deadline(task)
+            await self._run.client.pacer.sleep(min(next(pauses), max(0.0, end - now) + 0.001))
+
+    def _pauses(self, task: Task25) -> Iterator[float]:
+        """Seconds between reads: most effects come at once, and the server's interval is for those that do not."""
+        yield from (0.01, 0.03, 0.1)
+        poll = 0.05 if task.poll_ms is None else min(max(task.poll_ms / 1000, 0.005), 2.0)
+        while True:
+            yield poll if self._run.settle is None else min(poll, max(self._run.settle / 3, 0.005))
+
+    def _given_up(self, task: Task25, aspect: str) -> bool:
+        """An effect that never came before is not waited for again."""
+        cause = task.cause
+        if cause is None:
+            return False
+        requirement = self.blame(task, cause, aspect)
+        fingerprint = f"{requirement}/{cause.row}/{cause.state}/{aspect}"
+        if fingerprint not in self._run.known:
+            return False
+        self._run.repeated[fingerprint] += 1
+        task.unjudged = True
+        return True
+
+    def _forms_of(self, task: Task25, reply: Reply) -> None:
+        assert reply.result is not None
+        self._run.automaton.shapes["get"] += 1
+        if reply.form == "sse":
+            self._run.soft(
+                "tasks25.get.no-sse", "get", "every", "stream", "tasks/get is answered with a stream", "one JSON object"
+            )
+        smells = self._run.forms.task("tasks/get", reply.result)
+        status = reply.result.get("status")
+        if status == "failed" and not reply.result.get("statusMessage"):
+            told = "shows a failed task without statusMessage"
+            smells.append(Smell("tasks25.life.failed-message", "statusMessage", "a failed task says why", told))
+        if smells:
+            task.smells.update(smell.aspect for smell in smells)
+            self._run.smelled(smells, "get", "tasks/get")
+            task.unjudged |= any(smell.aspect in ("status", "taskId") for smell in smells)
+
+    # --- judging one read -------------------------------------------------------------------
 
     def blame(self, task: Task25, cause: Cause, aspect: str) -> str:
         """The requirement that a read breaches; see :func:`.wire_attribution_2025.blame`."""

@@ -59,7 +59,7 @@ class Result25:
             Stop: it has not.
         """
         if task.cause is not None and task.node.status in TERMINAL and not task.unjudged:
-            await self._run.read(task)
+            await self._run.reads.read(task)
 
     def check(self, task: Task25) -> None:
         """Judge the waiters of a task that lives.

@@ -12,9 +12,8 @@ import asyncio
 import itertools
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import httpx
@@ -27,8 +26,9 @@ from mcptasks.conformance.wire.pacing import retry_after
 from mcptasks.conformance.wire.problems import Smell, WireProblem
 from mcptasks.conformance.wire_2025.client import Client25
 from mcptasks.conformance.wire_2025.events import ResumableReader
+from mcptasks.conformance.wire_2025.inbox import Inbox, Notice, Question
 from mcptasks.conformance.wire_2025.names import HEADER_EVENT, HEADER_SESSION, HEADER_VERSION, VERSION
-from mcptasks.conformance.wire_2025.problems import BROKEN, SessionProblem
+from mcptasks.conformance.wire_2025.problems import BROKEN, SessionProblem, broken_off, is_refused, kind_of, no_answer
 from mcptasks.strategies.json_values import JSON, text_of
 
 __all__ = ["CAPABILITIES", "Notice", "Question", "Session", "Waiting"]
@@ -39,7 +39,6 @@ CAPABILITIES: Final[Mapping[str, JSON]] = {"elicitation": {}, "sampling": {}}
 _LONGEST_WAIT: Final = 60.0
 _ATTEMPTS: Final = 10
 _EVENTS: Final = 10_000
-_NOTICES: Final = 5_000
 _DRAIN_S: Final = 0.1
 """Seconds that a stream may stay open behind its answer before it is left."""
 _RECONNECT_S: Final = 0.2
@@ -51,33 +50,6 @@ _READS: Final = frozenset({"tasks/get", "tasks/list", "tools/list", "initialize"
 """Methods that change nothing: sent again when a kept-alive connection turns out to be closed."""
 _ACCEPT: Final = (b"Accept", b"application/json, text/event-stream")
 _EVERY_REPLY: Final = ("rpc.version", "rpc.id-echo", "rpc.result-xor-error")
-
-
-@dataclass(slots=True)
-class Question:
-    """A request from the server."""
-
-    id: JSON
-    method: str
-    params: Mapping[str, JSON]
-    stream: str
-    """Where it came: ``listen`` for the stream of the GET, else the method whose answer's stream it is."""
-    at: float
-    """By :func:`time.monotonic`."""
-    of: JSON = None
-    """The ``taskId`` of the request on whose stream it came."""
-    answered: bool = False
-
-
-@dataclass(slots=True)
-class Notice:
-    """A notification from the server."""
-
-    method: str
-    params: Mapping[str, JSON]
-    stream: str
-    at: float
-    message: Mapping[str, JSON] = field(default_factory=dict)
 
 
 class Waiting:
@@ -106,7 +78,7 @@ class Waiting:
             self.task.cancel()
 
 
-class Session:
+class Session(Inbox):
     """One session.
 
     Args:
@@ -126,16 +98,13 @@ class Session:
         listens: bool = True,
         identity: str = "mcptasks",
     ) -> None:
+        super().__init__(client, self._at_once)
         self.client = client
         self.id: str | None = None
         self.version = VERSION
         self.capabilities: Mapping[str, JSON] = dict(CAPABILITIES if capabilities is None else capabilities)
         self.initialized: Mapping[str, JSON] = {}
         """The ``InitializeResult``."""
-        self.questions: list[Question] = []
-        self.notices: list[Notice] = []
-        self.smells: list[Smell] = []
-        """What was wrong with messages that are no answers."""
         self.listening: bool | None = None
         """Whether the server gives a stream for a GET; ``None``: not asked, or not answered."""
         self.lost: str = ""
@@ -145,7 +114,6 @@ class Session:
         self._own = client.headers(other=other)
         self._ids = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._news = asyncio.Event()
 
     # --- beginning and end -----------------------------------------------------------------
 
@@ -240,6 +208,9 @@ class Session:
                 waiting.reply = await self._answer(waiting, params)
             except SessionProblem as problem:
                 waiting.problem = problem
+            except Exception as error:
+                # Whoever waits must learn of it, whatever it is.
+                waiting.problem = SessionProblem("not-mcp", f"cannot be read: {type(error).__name__}: {error}")
             waiting.ended = time.monotonic()
             self.news()
 
@@ -272,26 +243,6 @@ class Session:
         else:
             message["error"] = dict(error)
         return await self._send("POST", encode(message), f"the answer to {question.method}", beyond=beyond)
-
-    # --- waiting ---------------------------------------------------------------------------
-
-    def news(self) -> None:
-        """Wake whoever waits: something came."""
-        self._news.set()
-
-    async def until(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something is so, looking whenever a message has come; false if it is not in time."""
-        end = time.monotonic() + seconds
-        while not condition():
-            left = end - time.monotonic()
-            if left <= 0:
-                return False
-            self._news.clear()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), min(left, 0.5))
-            if left > 0.5:
-                self.client.alive()
-        return True
 
     # --- one exchange ----------------------------------------------------------------------
 
@@ -371,7 +322,7 @@ class Session:
                     return 1.0 if asked is None else asked
                 if waiting.method == "initialize" and status == 200:
                     self.id = response.headers.get(HEADER_SESSION)
-                kind = _kind(response)
+                kind = kind_of(response)
                 if status != 200 or kind != "text/event-stream":
                     return await self._read_body(waiting, request_id, response, kind, len(body))
                 self.news()
@@ -416,9 +367,9 @@ class Session:
             # Refused before the message was looked at: such an error need not carry its id.
             if isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str):
                 return Reply(method, status, "json", None, error, sent)
-            raise self._no_answer(method, response, kind, body)
+            raise no_answer(self.client.endpoint, method, response, body)
         if not body or kind != "application/json" or 300 <= status < 400:
-            raise self._no_answer(method, response, kind, body)
+            raise no_answer(self.client.endpoint, method, response, body)
         try:
             message = decode(body)
         except BadTextError as error:
@@ -473,7 +424,7 @@ class Session:
                     raise SessionProblem(
                         "malformed", f"{waiting.method}: an event of the answer {error}", "rpc.version"
                     ) from error
-                if self._take(message, waiting.method, waiting.params.get("taskId")):
+                if self.take(message, waiting.method, waiting.params.get("taskId")):
                     continue
                 if found is None:
                     found = self._reply(waiting, request_id, message, response.status_code, "sse", sent)
@@ -494,7 +445,7 @@ class Session:
             try:
                 response = await self.client.http.send(request, stream=True)
                 try:
-                    if response.status_code != 200 or _kind(response) != "text/event-stream":
+                    if response.status_code != 200 or kind_of(response) != "text/event-stream":
                         break
                     found = await self._read_stream(waiting, request_id, response, again, sent)
                 finally:
@@ -527,7 +478,7 @@ class Session:
             try:
                 response = await self.client.http.send(request, stream=True)
                 try:
-                    streams = response.status_code == 200 and _kind(response) == "text/event-stream"
+                    streams = response.status_code == 200 and kind_of(response) == "text/event-stream"
                     if self.listening is None:
                         self.listening = streams
                     opened.set()
@@ -550,36 +501,12 @@ class Session:
             message = decode(data)
         except BadTextError:
             return
-        self._take(message, "listen", None)
+        self.take(message, "listen")
 
-    def _take(self, message: JSON, stream: str, of: JSON) -> bool:
-        """Keep a request or notification of the server's; false if the message is neither."""
-        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-            return False
-        method, params = message["method"], message.get("params")
-        known = params if isinstance(params, dict) else {}
-        self.client.exercised["rpc.version"] += 1
-        if message.get("jsonrpc") != "2.0" and len(self.smells) < 20:
-            shown = text_of(message.get("jsonrpc"), 40)
-            self.smells.append(
-                Smell("rpc.version", f"server-{method}", 'jsonrpc is "2.0"', f"sends a {method} with jsonrpc {shown}")
-            )
-        now = time.monotonic()
-        if "id" not in message or method.startswith("notifications/"):
-            if len(self.notices) < _NOTICES:
-                self.notices.append(Notice(method, known, stream, now, message))
-        else:
-            question = Question(message["id"], method, known, stream, now, of)
-            if method == "ping":
-                self._spawn(self._silently(question, {}, None))
-            elif method in ("elicitation/create", "sampling/createMessage"):
-                if len(self.questions) < _NOTICES:
-                    self.questions.append(question)
-            else:
-                unknown = {"code": -32601, "message": f"the suite has no {method}"}
-                self._spawn(self._silently(question, None, unknown))
-        self.news()
-        return True
+    def _at_once(self, question: Question) -> None:
+        """Answer what nobody has to decide about."""
+        unknown = {"code": METHOD_NOT_FOUND, "message": f"the suite has no {question.method}"}
+        self._spawn(self._silently(question, {}, None if question.method == "ping" else unknown))
 
     async def _silently(self, question: Question, result: JSON, error: Mapping[str, JSON] | None) -> None:
         with suppress(WireProblem):
@@ -596,51 +523,17 @@ class Session:
         if isinstance(error, httpx.ConnectError):
             words = text_of(str(error), 120)[1:-1]
             self.lost = (
-                f"nothing listens at {self.client.endpoint}" if _refused(error) else f"cannot be reached: {words}"
+                f"nothing listens at {self.client.endpoint}" if is_refused(error) else f"cannot be reached: {words}"
             )
             self.news()
             return SessionProblem("unreachable", self.lost, BROKEN, lost=True)
-        if isinstance(error, httpx.RemoteProtocolError) and not begun and "disconnected" not in str(error):
-            return SessionProblem("not-mcp", f"does not speak HTTP: {text_of(str(error), 120)[1:-1]}")
-        where = "in the middle of its answer" if begun else "without an answer"
-        return SessionProblem("closed", f"closed the connection {where} to {told}", BROKEN)
-
-    def _no_answer(self, method: str, response: httpx.Response, kind: str, body: bytes) -> SessionProblem:
-        """The HTTP response holds no JSON-RPC message."""
-        status = response.status_code
-        if 300 <= status < 400:
-            target = text_of(response.headers.get("location", ""), 100)
-            text = f"answers {method} with HTTP {status}, a redirect to {target}, which is not followed"
-            return SessionProblem("refused", text, hint="name the address that it points to")
-        if status in (401, 403, 407):
-            hint = "give credentials with --header 'Authorization: Bearer env:TOKEN'"
-            return SessionProblem("refused", f"answers {method} with HTTP {status}", hint=hint)
-        if status in (404, 405):
-            text = f"answers a POST of {method} with HTTP {status}"
-            return SessionProblem("not-mcp", text, hint=f"is {self.client.endpoint} the MCP endpoint?")
-        shown = text_of(body[:80].decode("utf-8", "backslashreplace"), 100)
-        told = f"HTTP {status} and {kind or 'no content type'}" + (f": {shown}" if body else ", without a body")
-        return SessionProblem("refused" if status >= 400 else "not-mcp", f"answers {method} with {told}", BROKEN)
+        return broken_off(told, error, begun=begun)
 
 
 def _unknown(message: JSON) -> bool:
     """Whether an error says that there is no such method, which some send with HTTP 404, too."""
     error = message.get("error") if isinstance(message, dict) else None
     return isinstance(error, dict) and error.get("code") == METHOD_NOT_FOUND
-
-
-def _kind(response: httpx.Response) -> str:
-    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
-
-
-def _refused(error: BaseException | None) -> bool:
-    seen: Sequence[BaseException] = []
-    while error is not None and len(seen) < 10:
-        if "refused" in str(error).lower() or "attempts failed" in str(error):
-            return True
-        seen = [*seen, error]
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _with_retry(reader: ResumableReader, before: ResumableReader) -> ResumableReader:
