@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from wire_campaigns import campaign, findings
 
 from mcptasks.conformance import check_server
 from mcptasks.conformance.catalogue import load_catalogue
+from mcptasks.conformance.cli import main
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.campaign import Settings
 from mcptasks.conformance.engine.expand import is_2025, with_reads
@@ -126,3 +128,15 @@ def test_a_revision_that_a_server_does_not_speak(server: ServerHandle) -> None:
     assert report.outcome == "unusable"
     with pytest.raises(UsageError):
         check_server("", command="true", revision="2025-11-25")
+
+
+def test_init_finds_out_what_tools_do(server: ServerHandle, tmp_path: Path) -> None:
+    out = tmp_path / "mapping.toml"
+    code = main(["init", "--url", server.url, "--revision", "2025-11-25", "--out", str(out), "--wait", "0.6"])
+    assert code == 0
+    mapped = tomllib.loads(out.read_text(encoding="utf-8"))["tools"]
+    assert mapped["tool_error"]["name"] == "failing_job"
+    assert mapped["fails"]["name"] == "protocol_error_job"
+    assert mapped["asks"]["name"] == "confirm_delete"
+    assert mapped["asks_more"]["name"] == "multi_input"
+    assert mapped["plain"]["name"] == "greet"

@@ -23,6 +23,10 @@ def init(
         list[str] | None,
         typer.Option(metavar="'NAME: VALUE'", help="Header for the server, env:NAME allowed; repeatable."),
     ] = None,
+    revision: Annotated[
+        str,
+        typer.Option(metavar="REVISION", help="2026-07-28 or 2025-11-25; auto takes the latest that it speaks."),
+    ] = "auto",
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the mapping goes.")] = Path("mcptasks.toml"),
     tries: Annotated[
         bool,
@@ -53,7 +57,7 @@ def init(
         raise UsageError("--wait must be above 0")
     if (url is None) == (command is None):
         raise UsageError("name a server, with --url or with --command")
-    spec = ServerSpec.named(url or "", header or (), command=command)
+    spec = ServerSpec.named(url or "", header or (), command=command, revision=revision)
     tools = asyncio.run(_found(spec, tries, wait))
     screen = console()
     for tool in tools:
@@ -71,19 +75,29 @@ def init(
 
 
 async def _found(spec: ServerSpec, tries: bool, wait: float) -> list[Found]:
+    from mcptasks.conformance.engine.wire25_server import speaks_2025
+    from mcptasks.conformance.errors import TargetUnusableError
     from mcptasks.conformance.runner.run import tool_version
     from mcptasks.conformance.wire.client import WireClient
     from mcptasks.conformance.wire.stdio_channel import StdioChannel
     from mcptasks.conformance.wire.stdio_transport import STDIO_URL
     from mcptasks.conformance.wire.trying import list_tools, try_tool
+    from mcptasks.conformance.wire_2025.trying import find_tools_25
 
+    if spec.revision == "2025-11-25":
+        return await find_tools_25(spec, tool_version(), tries=tries, seconds=wait)
     stdio = None if spec.command is None else StdioChannel(spec.command)
     url = spec.url if stdio is None else STDIO_URL
     if stdio is not None:
         await stdio.start()
     try:
         async with WireClient(spec, url, version=tool_version(), stdio=stdio) as client:
-            tools = await list_tools(client)
+            try:
+                tools = await list_tools(client)
+            except TargetUnusableError:
+                if spec.revision != "auto" or stdio is not None or not await speaks_2025(spec, url):
+                    raise
+                return await find_tools_25(spec, tool_version(), tries=tries, seconds=wait)
             for tool in tools:
                 if tool.destructive:
                     tool.did = "calls itself destructive: not tried"
