@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.breach import Breach
@@ -23,6 +23,16 @@ from mcptasks.conformance.wire_2025.transcript import Transcript25
 from mcptasks.strategies.operations import Complete, Create, Operation, Probe
 
 __all__ = ["Wire25Campaign", "replay_on_server_25"]
+
+
+_SHORT: Final = 12
+"""Operations of a sequence that can be what a session has ended for."""
+_NOTES: Final = 1
+
+
+def _ended(breach: Breach) -> bool:
+    """Whether a session was ended by the server, which it may at any time."""
+    return breach.state == "session" and breach.aspect == "lost" and breach.warning
 
 
 async def replay_on_server_25(
@@ -54,6 +64,7 @@ class Wire25Campaign(WireCampaign):
         self, source: ServerSource25, settings: Settings, emit: Emit, beat: Beat, introduction: Introduction25
     ) -> None:
         super().__init__(cast("Any", source), settings, emit, beat, cast("Any", introduction))
+        self._ended_by_itself = 0
 
     _entropy = "tasks25.sec.entropy"
     _proof_requests = 400
@@ -101,6 +112,35 @@ class Wire25Campaign(WireCampaign):
             operations += [Create(name), Complete(name, {"n": number})]
         return operations
 
+    async def _ends_again(self, operations: Sequence[Operation], breach: Breach) -> bool:
+        """Whether a session that the server has ended ends for the same operations when it is new."""
+        if breach.fingerprint in self.known:
+            return True
+        counts = self._server.opened.client.exercised
+        await self._server.opened.leave()
+        try:
+            again = await self._replay(operations)
+        finally:
+            self._server.opened.client.exercised = counts
+        if again is not None and again.fingerprint == breach.fingerprint:
+            return True
+        if self._ended_by_itself < _NOTES:
+            self._ended_by_itself += 1
+            self._note("info", "the server has ended a session by itself, as it may; the run goes on with a new one")
+        return False
+
+    async def _waited_for(self, found: Confirmed) -> Confirmed | None:
+        if not _ended(found.breach):
+            return await super()._waited_for(found)
+        if len(found.operations) > _SHORT:
+            return None
+        for _ in range(2):
+            await self._server.opened.leave()
+            again = await super()._waited_for(found)
+            if again is None:
+                return None
+        return found
+
     def _creating(self, few: Sequence[Create]) -> tuple[str, ...]:
         sent = Transcript25(self._server.url, self._server.spec.sent_headers)
         for made in few:
@@ -115,6 +155,8 @@ class Wire25Campaign(WireCampaign):
         options: StoreOptions,
         history: Sequence[Sequence[Operation]],
     ) -> None:
+        if _ended(breach) and not await self._ends_again(operations, breach):
+            return
         try:
             await super()._breached(operations, breach, options, history)
         except TargetUnusableError:

@@ -367,6 +367,8 @@ class Wire25Interpreter(Speaking):
         if not self.store.introduction.cancels:
             return
         task = self._task(operation.task)
+        if task.stale and not task.unjudged:
+            await self.reads.read(task)  # what is refused depends on whether its last step has been taken yet
         if task.node.status in LIVE:
             task.moving = (time.monotonic(), task.node.status)
         reply = await self.send("cancel", "tasks/cancel", {"taskId": task.id})

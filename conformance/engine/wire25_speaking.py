@@ -152,6 +152,8 @@ class Speaking(Reporter):
             problem.text,
             self.index,
             warning=problem.warning,
+            # A session may end at any time: that it ends for this has to show again, in a new one.
+            waited=problem.lost,
         )
         if self._session is not None and (gone or silent):
             self._session.lost = self._session.lost or problem.text
