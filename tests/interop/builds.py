@@ -1,11 +1,12 @@
 """Builds what is not Python for the interop tests: npm packages and crates, as their lock files say.
 
 They go into the folder that ``MCPTASKS_INTEROP_DIR`` names (tox sets it) and stay there for the next
-run.  Where the folder or a tool is missing the test is skipped, loudly; with ``CI`` set it fails.
+run; tests that run beside one another wait for each other here.  Where the folder or a tool is missing the test is skipped, loudly; with ``CI`` set it fails.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -36,15 +37,18 @@ def folder_for(*tools: str) -> Path:
 
 def npm_package(source: Path, *, build: bool = False) -> Path:
     """A copy of a folder with a package.json, its dependencies installed beside it, its own build run if asked for."""
-    folder = folder_for("node", "npm") / f"{source.parent.name}-{source.name}"
-    shutil.copytree(source, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules"))
-    lock = (source / "package-lock.json").read_text()
-    installed = folder / "installed.lock"
-    if not installed.is_file() or installed.read_text() != lock:
-        _run([shutil.which("npm") or "npm", "ci", "--no-audit", "--no-fund"], folder)
-        installed.write_text(lock)
-    if build:
-        _run([shutil.which("npm") or "npm", "run", "--silent", "build"], folder)
+    builds = folder_for("node", "npm")
+    folder = builds / f"{source.parent.name}-{source.name}"
+    with (builds / f"{folder.name}.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        shutil.copytree(source, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules"))
+        lock = (source / "package-lock.json").read_text()
+        installed = folder / "installed.lock"
+        if not installed.is_file() or installed.read_text() != lock:
+            _run([shutil.which("npm") or "npm", "ci", "--no-audit", "--no-fund"], folder)
+            installed.write_text(lock)
+        if build:
+            _run([shutil.which("npm") or "npm", "run", "--silent", "build"], folder)
     return folder
 
 

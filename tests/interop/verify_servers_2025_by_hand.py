@@ -8,6 +8,7 @@ recorded here for it.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import sys
@@ -264,8 +265,11 @@ def waiter_of_expired(url: str) -> str:
 
 def ids(url: str) -> str:
     session = Session(url)
-    found = [session.open() for _ in range(3)]
-    return "count upwards" if all(a[:3] == "tsk" and a[5:] == "AAAAAAAAA" for a in found) else "random"
+    made = [session.open() for _ in range(3)]
+    if not all(task_id.startswith("tsk") and len(task_id) == 14 for task_id in made):
+        return "random"
+    numbers = [int.from_bytes(base64.urlsafe_b64decode(task_id[3:] + "="), "little") for task_id in made]
+    return "count upwards" if numbers == sorted(numbers) and numbers[-1] - numbers[0] < 100 else "random"
 
 
 @dataclass(frozen=True)
