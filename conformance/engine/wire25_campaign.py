@@ -67,7 +67,7 @@ class Wire25Campaign(WireCampaign):
         self._ended_by_itself = 0
 
     _entropy = "tasks25.sec.entropy"
-    _proof_requests = 400
+    _proof_seconds = 15.0
 
     def _new_automaton(self) -> Any:
         return Wire25Automaton()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any, Final
 
 from mcptasks.conformance.engine.beat import Beat
@@ -98,7 +100,7 @@ class WireCampaign(Campaign):
     # --- what a revision brings of its own --------------------------------------------------
 
     _entropy = "tasks.sec.entropy"
-    _proof_requests = _PROOF_REQUESTS
+    _proof_seconds = inf
 
     def _new_automaton(self) -> Any:
         return WireAutomaton()
@@ -316,10 +318,10 @@ class WireCampaign(Campaign):
         brief = _BRIEF if breach.waited else _PATIENCE if self._introduction.profile.free else None
         client = self._server.opened.client
         watchdog: Watchdog = self._watchdog
-        last = client.requests + self._proof_requests
+        last, until = client.requests + _PROOF_REQUESTS, time.monotonic() + self._proof_seconds
 
         async def replay(operations: Sequence[Operation], options: StoreOptions) -> Breach | None:
-            if client.requests > last:
+            if client.requests > last or time.monotonic() > until:
                 return None
             counts = client.exercised
             try:
