@@ -110,6 +110,8 @@ async def _lives(probe: ProbeSession25, wanted: dict[str, JSON]) -> None:
             soft=True,
         )
         return
+    if "status" not in reply.result:
+        raise ProbeSkipped("tasks/get shows no task, as every such read tells")
     shown = reply.result.get("ttl")
     given = probe.check(
         "tasks25.shape.ttl",

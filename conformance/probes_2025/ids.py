@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from mcptasks.conformance.probes.probe import ProbeGroup
-from mcptasks.conformance.probes_2025.session import ProbeSession25
-from mcptasks.conformance.wire.names import INVALID_PARAMS, INVALID_REQUEST
+from mcptasks.conformance.probes_2025.session import ProbeSession25, ProbeSkipped
+from mcptasks.conformance.wire.names import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from mcptasks.strategies.json_values import JSON
 
 __all__ = ["GROUP"]
@@ -36,6 +36,8 @@ async def _refused(probe: ProbeSession25, method: str) -> None:
             continue
         reply = waiting.reply
         assert reply is not None
+        if reply.code == METHOD_NOT_FOUND:
+            raise ProbeSkipped(f"there is no {method}")
         probe.check(
             requirement,
             reply.code == INVALID_PARAMS,

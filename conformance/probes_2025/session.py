@@ -347,6 +347,8 @@ class ProbeSession25:
         reply = await self.request("tasks/get", {"taskId": task.id}, session=task.session)
         if reply.result is None:
             raise ProbeSkipped(f"tasks/get of a task of its own is refused with error {reply.code}")
+        if "status" not in reply.result:  # which every such read tells; here it would only be mistaken for a change
+            raise ProbeSkipped("tasks/get shows no status")
         return reply.result
 
     async def end(self, task: ProbeTask25) -> dict[str, Any]:
