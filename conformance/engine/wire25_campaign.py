@@ -160,8 +160,19 @@ class Wire25Campaign(WireCampaign):
         try:
             await super()._breached(operations, breach, options, history)
         except TargetUnusableError:
-            # The server is gone for good: what it did last cannot be shown again, and is told as it was seen.
-            if breach.fingerprint not in self.known:
-                self.known.add(breach.fingerprint)
-                self._finding(Confirmed(breach, list(operations), options, "seen once; the server is gone since"))
+            self._last(breach, operations)
             raise
+
+    async def _probe_breached(self, probe: ProbeEntry, breaches: Sequence[Breach]) -> None:
+        try:
+            await super()._probe_breached(probe, breaches)
+        except TargetUnusableError:
+            for breach in breaches:
+                self._last(breach, [Probe(probe.name)])
+            raise
+
+    def _last(self, breach: Breach, operations: Sequence[Operation]) -> None:
+        """Tell what a server did last: it is gone for good, and cannot show it again."""
+        if breach.fingerprint not in self.known:
+            self.known.add(breach.fingerprint)
+            self._finding(Confirmed(breach, list(operations), StoreOptions(), "seen once; the server is gone since"))
