@@ -54,7 +54,9 @@ class ListJudge:
         before = self._present(session)
         cursor: Any = None
         while True:
-            page = await self._page(cursor, session)
+            page = await self._page(cursor, session, walk)
+            if page is None:
+                return
             walk.pages += 1
             for raw in page.tasks:
                 self._listed(raw, session, walk)
@@ -99,9 +101,15 @@ class ListJudge:
             self._run.automaton.choices[("store25.list.order", label)] += 1
         self._run.automaton.coverage[("list_tasks", "one page" if walk.pages == 1 else "several pages")] += 1
 
-    async def _page(self, cursor: Any, session: str | None) -> Page:
+    async def _page(self, cursor: Any, session: str | None, walk: _Walk | None = None) -> Page | None:
+        """The page at a cursor of the store's own; ``None`` where that was lost, which is known."""
         run = self._run
         raw = await run._call(run.store.list_tasks, cursor, session)
+        if raw is RAISED and cursor is not None and walk is not None and self._may_be_lost(session, walk):
+            actual = f"raises {describe_error(run.error)}" if run.error else "raises"
+            message = f"list_tasks at the store's own cursor {actual}"
+            self._walked(walk, "cursor", message, "a page of tasks", late=True)
+            return None
         if raw is RAISED:
             actual = f"raises {describe_error(run.error)}" if run.error else "raises"
             which = "the first page" if cursor is None else "a page at the store's own cursor"
@@ -111,6 +119,12 @@ class ListJudge:
         except Garbage as error:
             self._bad("store25.list.shape", "identity", f"list_tasks: {error}", "tasks and next_cursor", str(error))
             raise AssertionError from error  # a breach that is not soft ends the sequence
+
+    def _may_be_lost(self, session: str | None, walk: _Walk) -> bool:
+        """Whether what a cursor names may be gone: cursors SHOULD be stable, no more."""
+        times = self._run.times
+        gone = (task.node.may_be_gone or times.may_have_expired(task) for task in self._present(session))
+        return walk.meanwhile or any(gone)
 
     def _next(self, walk: _Walk) -> None:
         # The same cursor may come twice: it is opaque, and a page may be empty.
@@ -189,9 +203,9 @@ class ListJudge:
         else:
             self._bad(requirement, "missing-task", f"list_tasks: {actual}", f"{task.name} is listed once", actual)
 
-    def _walked(self, walk: _Walk, aspect: str, actual: str, expected: str) -> None:
+    def _walked(self, walk: _Walk, aspect: str, actual: str, expected: str, *, late: bool = False) -> None:
         """A breach of the walk; nothing is said of walks during which tasks come and go, so there it is a warning."""
-        late = walk.meanwhile
+        late = late or walk.meanwhile
         told = f"{actual}, while other tasks changed between the pages" if late else actual
         aspect = f"{aspect}-meanwhile" if late else aspect
         self._run.breach(
@@ -235,7 +249,7 @@ class ListJudge:
         run = self._run
         owner, session = run.session(operation.owner), run.session(operation.session)
         first = await self._page(None, owner)
-        if first.next_cursor is None or first.next_cursor == "" or owner == session or owner is None:
+        if first is None or first.next_cursor is None or first.next_cursor == "" or owner == session or owner is None:
             return
         raw = await run._call(run.store.list_tasks, first.next_cursor, session)
         run.exercised["store25.list.session"] += 1
