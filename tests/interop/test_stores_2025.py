@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -76,3 +78,34 @@ def test_the_stores_do_what_is_recorded(name: str) -> None:
         [sys.executable, str(BY_HAND), name, *command], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+GUIDE = (HERE.parent.parent / "docs" / "guides" / "check-a-store-in-another-language.md").read_text(encoding="utf-8")
+
+
+def test_the_guide_does_what_it_tells(tmp_path: Path) -> None:
+    """The store of the guide behind its bridge has the fault that is told of, and not when it is cured."""
+    built = npm_package(BRIDGES / "typescript", build=True)
+    for name in ("bridge.ts", "package.json", "tsconfig.json"):
+        shutil.copy(built / name, tmp_path / name)
+    (tmp_path / "node_modules").symlink_to(built / "node_modules")
+    store, section, cure = re.findall(r"```typescript\n(.*?)```", GUIDE, re.DOTALL)
+    bridge = (tmp_path / "bridge.ts").read_text()
+    start, end = bridge.index("import { InMemoryTaskStore }"), bridge.index("// --- the protocol")
+    (tmp_path / "bridge.ts").write_text(f"{bridge[:start]}{section}\n{bridge[end:]}")
+    told = []
+    for source in (store, store.replace("    if (job.result) return;\n", cure)):
+        (tmp_path / "jobs.ts").write_text(source)
+        built_now = subprocess.run(
+            ["npm", "run", "--silent", "build"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert built_now.returncode == 0, built_now.stdout
+        command = [sys.executable, "-m", "mcptasks.conformance.cli", "run", "--bridge", "node dist/bridge.js"]
+        done = subprocess.run(
+            [*command, "--budget", "20k"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        )
+        told.append((done.returncode, done.stdout))
+    assert [code for code, _ in told] == [1, 0]
+    excerpt = re.findall(r"```text\n(.*?)```", GUIDE, re.DOTALL)[0]
+    assert excerpt.strip("\n") in told[0][1]
+    assert "1 with a warning" in told[1][1]
