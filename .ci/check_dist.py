@@ -31,7 +31,7 @@ def sources(root: Path) -> set[str]:
         for folder in FOLDERS
         for path in (root / folder).rglob("*")
         if path.suffix in DATA or path.name == "py.typed"
-        if "__pycache__" not in path.parts
+        if not {"__pycache__", "node_modules", "target"} & set(path.parts)
     }
 
 
@@ -40,7 +40,9 @@ def check_wheel(wheel: Path, root: Path) -> list[str]:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
     tops = {name.partition("/")[0] for name in names}
     problems = [f"top level of the wheel holds {top}" for top in tops if top != "mcptasks" and ".dist-info" not in top]
-    problems += [f"wheel lacks {name}" for name in sorted((sources(root) | set(NEEDED)) - names)]
+    # Worked bridges are copied out of the source, never imported.
+    installed = {name for name in sources(root) if not name.startswith("mcptasks/fixtures/bridges/")}
+    problems += [f"wheel lacks {name}" for name in sorted((installed | set(NEEDED)) - names)]
     if "mcptasks/__init__.py" in names:
         problems.append("mcptasks is a package in the wheel; it must be a namespace")
     if not any(name.endswith("licenses/LICENSE") for name in names):
@@ -53,6 +55,7 @@ def check_sdist(sdist: Path, root: Path) -> list[str]:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = {name.removeprefix("mcptasks/") for name in sources(root)} | {"pyproject.toml", "LICENSE", "README.md"}
+    wanted |= {f"fixtures/bridges/{name}" for name in ("typescript/bridge.ts", "rust/src/main.rs", "rust/Cargo.lock")}
     return [f"source distribution lacks {name}" for name in sorted(wanted - names)]
 
 

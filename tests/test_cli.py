@@ -105,7 +105,6 @@ def _command(*arguments: str, **options: object) -> subprocess.CompletedProcess[
         (["run", "--select", "store.cancel.tru"], 2, "did you mean 'store.cancel.true'?"),
         (["run", "--select", "zebra"], 2, "no requirement on a store matches 'zebra'"),
         (["run", "--select", "store.completed.absent", "--level", "must"], 2, "nothing to check"),
-        (["run", "--revision", "2025-11-25"], 2, "name a store with --store"),
         (["run", "--revision", "1"], 2, "unknown; write 2026-07-28"),
         (["run", "--store", "bad"], 2, "write module:attribute"),
         (["run", "--store-arg", "x=1"], 2, "goes with --store"),
