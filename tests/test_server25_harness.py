@@ -129,6 +129,12 @@ def test_cancel(client: Client25) -> None:
     assert not client.step(task, "complete", result=DONE)["applied"]
 
 
+def test_who_waits_for_a_task_that_expires_is_told(client: Client25) -> None:
+    task = client.open(task={"ttl": 300})["taskId"]
+    with refused(UNKNOWN):
+        client.outcome(task)
+
+
 def test_unknown_ids_and_foreign_sessions(client: Client25, server: ServerHandle) -> None:
     other = Client25(server.url)
     task = client.open()["taskId"]
