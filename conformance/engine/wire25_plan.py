@@ -18,7 +18,7 @@ from mcptasks.strategies.operations_2025 import AwaitResult, GetResult, ListTask
 
 __all__ = ["IDS_2025", "Wire25Plan"]
 
-IDS_2025: Final = 60
+IDS_2025: Final = 40
 """Tasks that are created one after the other, to look at their ids."""
 _STRETCH: Final = 10_000_000
 
