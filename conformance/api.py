@@ -186,6 +186,17 @@ def check_here(
     return reported(lambda handler: run_here(source, found, info, options, handler), report_dir)
 
 
+def check_bridge_under(command: str, options: RunOptions, report_dir: Path | None, revision: str) -> StoreReport:
+    """Check the stores behind a bridge under options that were read already.
+
+    Raises:
+        UsageError: the command cannot be run, or the bridge lacks a method.
+    """
+    target = Target(StoreSpec(command, {}, None, revision, "store", "bridge"))
+    with child_environment(sys.path):
+        return reported(lambda handler: run_targets([target], options, handler), report_dir)
+
+
 def check_sequence(
     store: Store | None = None,
     operations: Sequence[Operation | Mapping[str, JSON]] = (),

@@ -107,7 +107,7 @@ class _Conformance:
 
 
 class TaskStoreConformance(_Conformance):
-    """Tests of a task store; subclass it as ``Test…`` and define :meth:`open_store`.
+    """Tests of a task store; subclass it as ``Test…`` and define :meth:`open_store` or :attr:`bridge`.
 
     The attributes below stand in for the pytest options of the same name, which go before them.
     """
@@ -119,6 +119,8 @@ class TaskStoreConformance(_Conformance):
     """Hypothesis profile of the state machine: ``mcptasks-ci`` or ``mcptasks-long``."""
     adapter: ClassVar[str | None] = None
     """Adapter to see the store through."""
+    bridge: ClassVar[str | None] = None
+    """Command that starts a store in any language; instead of :meth:`open_store`."""
 
     def open_store(self, *arguments: Any, **keywords: Any) -> Any:
         """Open a fresh store: the one hook.
@@ -133,11 +135,15 @@ class TaskStoreConformance(_Conformance):
         from mcptasks.conformance.pytest_machine import run_machine
 
         _, options = self._report(pytestconfig)
+        if self.bridge is not None:
+            pytest.skip("over a bridge the state machine is a part of the run")
         run_machine(self.open_store, type(self).__qualname__, options, self.revision)
 
     def _run(self, name: str, options: ClassOptions, folder: Path | None) -> TargetReport:
-        from mcptasks.conformance.api import check_here
+        from mcptasks.conformance.api import check_bridge_under, check_here
 
+        if self.bridge is not None:
+            return check_bridge_under(self.bridge, options.run, folder, self.revision).target
         return check_here(self.open_store, name, options.run, folder, options.adapter, self.revision).target
 
 

@@ -19,6 +19,8 @@ from mcptasks.conformance.errors import TargetUnusableError, UsageError
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.strategies.operations_2025 import CreateTask, GetTask, StoreResult
 
+pytest_plugins = ["pytester"]
+
 HERE = Path(__file__).parent
 PYTHON = HERE.parent / "fixtures" / "bridges" / "python" / "bridge.py"
 
@@ -187,6 +189,23 @@ def test_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None
     assert "has ended with exit code 3: panic: no room" in finding["actual"]
     assert main(["replay", str(tmp_path / "r" / finding["replay"])]) == 1
     assert main(["replay", str(tmp_path / "r" / finding["replay"]), "--bridge", odd("")]) == 0
+
+
+def test_a_class_with_a_bridge(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_bridged=f"""
+        from mcptasks.conformance import TaskStoreConformance
+
+        class TestBridged(TaskStoreConformance):
+            bridge = {right("mcptasks.fixtures.stores.memory_2025:MemoryTaskStore2025")!r}
+            revision = "2025-11-25"
+            budget = 300
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    outcomes = result.parseoutcomes()
+    assert outcomes["passed"] > 20, result.stdout.str()
+    assert set(outcomes) <= {"passed", "skipped"}
 
 
 def test_digits() -> None:

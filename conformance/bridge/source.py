@@ -70,6 +70,8 @@ class Bridge:
         """
         assert self._checked is not None
         description = self._checked.description
+        while self._idle and not self._idle[-1].usable:  # its process has ended meanwhile
+            await self._idle.pop().close(0.0)
         connection = self._idle.pop() if self._idle else await Connection.start(self.command, self._hooks)
         clock: Callable[[], datetime] | None = keywords.get("clock")
         params: dict[str, JSON] = {}
