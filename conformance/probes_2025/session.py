@@ -32,6 +32,8 @@ __all__ = ["ProbeOver", "ProbeSession25", "ProbeSkipped", "ProbeTask25"]
 _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
 _DEADLINE_S: Final = 2.0
 _IN_VAIN: Final = 3
+_PULSE_S: Final = 0.05
+"""Seconds after which a session must still be there."""
 _IDS: Final = itertools.count(1)
 """Of requests sent as they are: none comes twice in a session (MCP 2025-11-25, basic/index, "Requests")."""
 
@@ -394,10 +396,12 @@ class ProbeSession25:
         """End what the probe has opened."""
         for waiting in self._waiting:
             waiting.drop()
+        ended: Session | None = None
         while self.tasks:
             task = self.tasks.pop()
             if not task.ended and not task.session.lost:
                 await self._end_silently(task)
+                ended = task.session
         for session in self._more:
             for question in session.questions:
                 if not question.answered:
@@ -407,8 +411,18 @@ class ProbeSession25:
         if self._more:
             # There are servers that the end of one session spoils for all others: what follows has a new one.
             await self.server.leave()
+        elif ended is not None:
+            await self._pulse(ended)
         self.client.reserve = 0
         await self._sender.close()
+
+    async def _pulse(self, session: Session) -> None:
+        """Leave a session that has not outlived the end of the tasks in it: the next probe must not answer for that."""
+        await self.client.pacer.sleep(_PULSE_S)
+        try:
+            await session.request("ping", beyond=True, seconds=2.0)
+        except SessionProblem:
+            await self.server.leave()
 
     async def _end_silently(self, task: ProbeTask25) -> None:
         params: dict[str, JSON] = {"taskId": task.id}
