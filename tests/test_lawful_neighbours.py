@@ -6,6 +6,7 @@ By default a sample of the servers; all of them, with as many seeds, where ``MCP
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from test_store25_gallery import findings as findings_25
@@ -13,6 +14,7 @@ from test_store25_gallery import run as run_25
 from test_store25_gallery import source_of
 from wire_campaigns import campaign, findings
 
+from mcptasks.conformance.wire.forms import same_instant
 from mcptasks.fixtures.gallery import (
     Variant,
     server_answer_variants,
@@ -39,7 +41,7 @@ def name(entry: Variant) -> str:
     return entry.name
 
 
-@pytest.mark.parametrize("entry", SERVERS if SEEDS else SERVERS[2::13], ids=name)
+@pytest.mark.parametrize("entry", SERVERS if SEEDS else SERVERS[2::18], ids=name)
 def test_servers_are_looked_at_where_they_are_odd_and_not_accused(entry: Variant) -> None:
     for seed in SEEDS or [0]:
         with start_entry(entry) as server:
@@ -59,3 +61,17 @@ def test_stores_are_looked_at_where_they_are_odd_and_not_accused(entry: Variant)
         summary = messages[-1]
         looked = set(summary["exercised"]) | {requirement for requirement, _, _ in summary["choices"]}
         assert set(entry.requirements) - looked <= BY_THE_RUN
+
+
+def test_times_are_the_same_where_one_was_rounded() -> None:
+    precise = datetime(2026, 7, 28, 12, 0, 0, 123456, tzinfo=UTC)
+    for microsecond, same in (
+        (123456, True),
+        (123000, True),
+        (124000, True),
+        (0, True),
+        (123457, False),
+        (125000, False),
+    ):
+        assert same_instant(precise, precise.replace(microsecond=microsecond)) is same
+    assert not same_instant(precise, precise + timedelta(seconds=1))

@@ -21,7 +21,7 @@ from mcptasks.conformance.model.states import (
 from mcptasks.conformance.model.wire_2026 import CANCELLING, Seen, fit
 from mcptasks.conformance.model.wire_attribution import unreadable
 from mcptasks.conformance.wire.client import Reply
-from mcptasks.conformance.wire.forms import instant
+from mcptasks.conformance.wire.forms import instant, same_instant
 from mcptasks.conformance.wire.names import HEADER_MISMATCH, INVALID_PARAMS
 from mcptasks.strategies.json_values import JSON, Payload, text_of
 
@@ -255,7 +255,7 @@ class ReadJudge:
         run = self._run
         created, updated = instant(result.get("createdAt")), instant(result.get("lastUpdatedAt"))
         ttl, poll = result.get("ttlMs"), result.get("pollIntervalMs")
-        if task.created is not None and created is not None and created != task.created:
+        if task.created is not None and created is not None and not same_instant(created, task.created):
             run.soft(
                 "tasks.shape.createdat-stable",
                 "get",
@@ -264,13 +264,14 @@ class ReadJudge:
                 f"createdAt changes from {task.created.isoformat()} to {created.isoformat()}",
                 "createdAt never changes",
             )
-        if task.updated is not None and updated is not None and updated < task.updated:
+        was = task.updated
+        if was is not None and updated is not None and updated < was and not same_instant(updated, was):
             run.soft(
                 "tasks.shape.updated-monotone",
                 "get",
                 status,
                 "lastUpdatedAt",
-                f"lastUpdatedAt goes back from {task.updated.isoformat()} to {updated.isoformat()}",
+                f"lastUpdatedAt goes back from {was.isoformat()} to {updated.isoformat()}",
                 "lastUpdatedAt never goes back",
             )
         if task.status:

@@ -7,7 +7,7 @@ leave open on purpose (times, signs, old names) is looked at here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -19,7 +19,7 @@ from mcptasks.conformance.wire.problems import Smell
 from mcptasks.conformance.wire.shapes import ShapeMemo
 from mcptasks.strategies.json_values import JSON, text_of
 
-__all__ = ["Forms", "instant"]
+__all__ = ["Forms", "instant", "same_instant"]
 
 _MEMBERS: Final = {
     "taskId": "tasks.shape.task-id",
@@ -56,6 +56,9 @@ _STATUSES: Final = {
     "failed": messages.FailedTask,
     "cancelled": messages.CancelledTask,
 }
+_MICROSECOND: Final = timedelta(microseconds=1)
+_UNITS: Final = (_MICROSECOND, timedelta(milliseconds=1), timedelta(seconds=1))
+"""In which times are kept."""
 _LEGACY: Final = ("ttl", "pollInterval")
 
 
@@ -68,6 +71,15 @@ def instant(value: JSON) -> datetime | None:
     except ValueError:
         return None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def same_instant(one: datetime, other: datetime) -> bool:
+    """Whether two instants are one, as far as they tell: either may have been rounded to milliseconds or seconds."""
+    apart = abs(one - other)
+    return any(
+        apart < unit and 0 in (one.microsecond % (unit // _MICROSECOND), other.microsecond % (unit // _MICROSECOND))
+        for unit in _UNITS
+    )
 
 
 def _where(location: tuple[int | str, ...], tag: str | None) -> tuple[str, ...]:
@@ -101,7 +113,8 @@ class Forms:
             # The schema takes it (warned of only), and nobody can ask for such a task.
             smells.append(Smell("tasks.shape.task-id", "!empty", "a taskId that names the task", "has an empty taskId"))
         for member in ("result", "error", "inputRequests"):
-            if result.get(member) is not None:
+            # Null is no payload, nor is a map of no requests.
+            if result.get(member) is not None and (member != "inputRequests" or result[member] != {}):
                 smells.append(
                     Smell(
                         "tasks.create.no-payload",
