@@ -30,6 +30,7 @@ from mcptasks.fixtures.gallery import (
     server25_life_faults,
     server25_list_faults,
     server25_result_faults,
+    server25_sdk_faults,
 )
 from mcptasks.fixtures.gallery.server_base import start_entry
 from mcptasks.strategies.operations import Operation, Probe
@@ -43,6 +44,7 @@ _GROUPS = (
     server25_life_faults.GROUP,
     server25_result_faults.GROUP,
     server25_list_faults.GROUP,
+    server25_sdk_faults.GROUP,
 )
 OURS = [entry for group in _GROUPS for entry in group.faults]
 """Those of the transport and of JSON-RPC are shown by probes, and tested with them."""

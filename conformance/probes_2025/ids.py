@@ -17,6 +17,7 @@ _UNKNOWN: Final = {
     "tasks/result": "tasks25.result.unknown",
     "tasks/cancel": "tasks25.cancel.unknown",
 }
+_NOBODY: Final = "mcptasks-nobody-has-this-id"
 _BAD: Final[tuple[tuple[str, dict[str, JSON]], ...]] = (
     ("empty", {"taskId": ""}),
     ("a number", {"taskId": 1}),
@@ -28,6 +29,8 @@ _BAD: Final[tuple[tuple[str, dict[str, JSON]], ...]] = (
 async def _refused(probe: ProbeSession25, method: str) -> None:
     requirement = _UNKNOWN[method]
     await probe.open_task()
+    if (await probe.request(method, {"taskId": _NOBODY})).code == METHOD_NOT_FOUND:
+        raise ProbeSkipped(f"there is no {method}")
     for told, params in _BAD:
         waiting = await probe.begin(method, params)
         if not await probe.over(waiting, probe.client.limits.answer_s):
@@ -36,8 +39,6 @@ async def _refused(probe: ProbeSession25, method: str) -> None:
             continue
         reply = waiting.reply
         assert reply is not None
-        if reply.code == METHOD_NOT_FOUND:
-            raise ProbeSkipped(f"there is no {method}")
         probe.check(
             requirement,
             reply.code == INVALID_PARAMS,
