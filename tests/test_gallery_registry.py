@@ -312,7 +312,9 @@ def test_requirements_are_in_the_catalogue_and_covered() -> None:
 
 def test_every_check_has_a_lawful_variant_next_to_its_fault() -> None:
     coverage = pytest.importorskip("mcptasks.conformance.coverage", exc_type=ImportError)
-    for found in (coverage.store_coverage(), coverage.store_coverage("2025-11-25"), coverage.server_coverage()):
+    stores = [coverage.store_coverage(revision) for revision in ("2026-07-28", "2025-11-25")]
+    servers = [coverage.server_coverage(revision) for revision in ("2026-07-28", "2025-11-25")]
+    for found in (*stores, *servers):
         assert set(found.implemented) - set(found.variants) == set(), (found.kind, found.revision)
 
 
