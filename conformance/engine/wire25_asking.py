@@ -110,7 +110,19 @@ class QuestionJudge:
             asked = self._by_text.get(text_in(question.params))
             if asked is not None and asked.question is None:
                 asked.question = question
+            elif asked is not None and asked.question is not None:
+                self._once(asked.question, question)
             self._related(question, None if asked is None else asked.task)
+
+    def _once(self, first: Question, second: Question) -> None:
+        """A message goes to one stream (Streamable HTTP, "Multiple Connections")."""
+        if first.id != second.id or first.stream == second.stream:
+            return
+        told = f"sends a {first.method} on the streams of {first.stream} and {second.stream}"
+        self._run.breach(
+            "http25.one-stream", "set_input", "set", "input_required", "question", f"the server {told}", "one stream", told,
+            soft=True,
+        )  # fmt: skip
 
     def _related(self, question: Question, task: Task25 | None) -> None:
         run = self._run

@@ -112,7 +112,7 @@ class Wire25Interpreter(Speaking):
         self.questions = QuestionJudge(self)
         self.lists = List25(self)
         self._operations: Sequence[Operation] = ()
-        self._notices = 0
+        self._notices = self._first_notice = 0
         self._handlers: dict[type[Any], Callable[[Any], Awaitable[None]]] = {
             Create: self._create,
             Get: self._get,
@@ -139,7 +139,7 @@ class Wire25Interpreter(Speaking):
 
     def _begin(self, session: Session) -> None:
         self.questions.begin(session)
-        self._notices = len(session.notices)
+        self._notices = self._first_notice = len(session.notices)
 
     async def run(self, operations: Iterable[Operation]) -> Breach | None:
         """Run one sequence from its start; the breach that ended it, or ``None``."""
@@ -194,6 +194,20 @@ class Wire25Interpreter(Speaking):
             self.smelled(self._notification(notice.params), "notification", TASK_STATUS)
         smells, session.smells = session.smells, []
         self.smelled(smells, "notification", "the session")
+
+    def _look_at_endings(self) -> None:
+        """Whether status notifications have told of ends that no task had."""
+        if self._session is None:
+            return
+        for notice in self._session.notices[self._first_notice :]:
+            status = notice.params.get("status")
+            if notice.method != TASK_STATUS or status not in TERMINAL:
+                continue
+            for task in self.tasks.values():
+                known = task.node.status in TERMINAL and task.cause is None and not task.unjudged
+                if task.id == notice.params.get("taskId") and known and task.node.status != status:
+                    told = f"a {TASK_STATUS} tells that a task is {status} which tasks/get shows as {task.node.status}"
+                    self.soft("tasks25.notif.full", "notification", task.node.status, "ending", told, "its status")
 
     def _notification(self, params: Mapping[str, JSON]) -> list[Smell]:
         """What is wrong with a status notification, less what every answer about the task has wrong, too."""
@@ -493,6 +507,7 @@ class Wire25Interpreter(Speaking):
                 await self._do(Complete(task.name, dict(_ENDING)))
             if self._deferred:
                 raise self._deferred[0]
+            self._look_at_endings()
         for task in self.tasks.values():
             for waiting in task.waiters:
                 waiting.drop()

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mcptasks.conformance.engine.wire25_tasks import Task25
-from mcptasks.conformance.model.states import ABSENT, GONE, TERMINAL
+from mcptasks.conformance.model.states import ABSENT, CANCELLED, GONE, TERMINAL
+from mcptasks.conformance.wire.forms import instant
 from mcptasks.strategies.json_values import JSON, text_of
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ _PAGES: Final = 400
 """Pages after which a walk counts as one without end."""
 _FEW: Final = 30
 """Pages after which a walk is left that has shown everything that is looked for."""
+
+
+_LAG_S: Final = 1.0
+"""Seconds by which a list may lag behind what tasks/get shows."""
 
 
 class Walk:
@@ -72,9 +77,28 @@ class List25:
             self._bad("tasks25.list.no-duplicates", "twice", told, "each task once", soft=True)
         if walk.left:
             return
+        if self._suspect(mine, walk):
+            # A list may lag behind for a moment.
+            await run.client.pacer.sleep(min(run.deadline(None), _LAG_S))
+            again = await self._walk({task.id for task in mine})
+            if again is None or again.problem or again.left:
+                return
+            walk = again
         listed = {item["taskId"]: item for item in walk.entries if isinstance(item.get("taskId"), str)}
         await self._missing(mine, listed, walk)
         self._statuses(mine, listed)
+
+    @staticmethod
+    def _suspect(mine: list[Task25], walk: Walk) -> bool:
+        """Whether the list shows anything that is wrong unless it changes."""
+        shown = {item["taskId"]: item.get("status") for item in walk.entries if isinstance(item.get("taskId"), str)}
+        for task in mine:
+            status = task.node.status
+            if task.id not in shown and status not in (ABSENT, GONE, CANCELLED):
+                return True
+            if task.id in shown and status in (*TERMINAL, ABSENT, GONE) and shown[task.id] != status:
+                return True
+        return False
 
     async def _walk(self, wanted: set[str]) -> Walk | None:
         run = self._run
@@ -177,6 +201,10 @@ class List25:
     def _statuses(self, mine: list[Task25], listed: Mapping[str, Any]) -> None:
         for task in mine:
             entry, status = listed.get(task.id), task.node.status
+            created = None if entry is None else instant(entry.get("createdAt"))
+            if created is not None and task.created is not None and created != task.created:
+                told = f"shows createdAt {created.isoformat()}, and tasks/get {task.created.isoformat()}"
+                self._bad("tasks25.shape.createdat", "createdAt", told, "when the task was created", soft=True)
             if entry is None or status not in TERMINAL or task.cause is not None:
                 continue
             self._run.exercised["tasks25.life.terminal"] += 1

@@ -230,6 +230,22 @@ class Read25:
                 f"createdAt changes from {task.created.isoformat()} to {created.isoformat()}",
                 "createdAt is when the task was created, and stays so",
             )
+        updated = instant(result.get("lastUpdatedAt"))
+        if task.updated is not None and updated is not None and updated < task.updated:
+            told = f"lastUpdatedAt goes back from {task.updated.isoformat()} to {updated.isoformat()}"
+            self._run.breach(
+                "tasks25.shape.lastupdatedat",
+                "get",
+                "get",
+                status,
+                "back",
+                f"tasks/get: {told}",
+                "lastUpdatedAt never goes back",
+                told,
+                soft=True,
+                warning=True,
+            )
+        task.updated = updated or task.updated
         task.created = task.created or created
         ttl, poll = result.get("ttl"), result.get("pollInterval")
         task.ttl_ms = ttl if isinstance(ttl, (int, float)) and not isinstance(ttl, bool) else None

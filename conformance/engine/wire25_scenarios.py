@@ -66,6 +66,8 @@ def control_scenarios() -> list[list[Operation]]:
          ListTasks()],
         [*(Create(f"t{number}") for number in range(1, 13)), ListTasks(), Complete("t3", 1), Cancel("t5"), Fail("t7", _ERROR),
          Get("t3"), Get("t7"), ListTasks(), Get("t5"), Get("t12")],
+        # old ones are still there
+        [*(Create(f"t{number}") for number in range(1, 37)), Get("t1"), Get("t2"), Complete("t1", {"n": 1}), Get("t1"), GetResult("t1")],
     ]  # fmt: skip
 
 

@@ -92,6 +92,7 @@ class Task25:
         self.poll_ms: float | None = None
         self.born = time.monotonic()
         self.created: datetime | None = None
+        self.updated: datetime | None = None
         self.was_made = False
         """Whether the sequence has made it: false of an id that never existed."""
         self.was_read = False

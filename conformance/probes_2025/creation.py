@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from mcptasks.conformance.probes.probe import ProbeGroup
 from mcptasks.conformance.probes_2025.session import ProbeSession25, ProbeSkipped
+from mcptasks.conformance.wire.forms import instant
 from mcptasks.conformance.wire.names import INVALID_PARAMS
 from mcptasks.conformance.wire_2025.forms import related_task
 from mcptasks.conformance.wire_2025.names import IMMEDIATE_RESPONSE
@@ -22,6 +23,8 @@ _PROMPT_S: Final = 2.0
 _MONTH_MS: Final = 2**31
 _AGES_MS: Final = 10**15
 _SHORT_MS: Final = 150
+_LATER_S: Final = 1.2
+"""Seconds in which a clock that counts seconds has moved on."""
 
 
 @GROUP.probe("create.id-receiver", "tasks25.create.id-receiver", "tasks25.create.id-unique")
@@ -203,4 +206,23 @@ async def _sessions(probe: ProbeSession25) -> None:
         actual=probe.told(reply),
         message="once another session has ended, the same call makes no task any more",
         aspect="other-session",
+    )
+
+
+@GROUP.probe("shape.updated", "tasks25.shape.lastupdatedat", needs=frozenset({"control"}))
+async def _updated(probe: ProbeSession25) -> None:
+    """lastUpdatedAt says when the task was last updated: later, once it has ended."""
+    task = await probe.open_task()
+    before = instant((await probe.get(task)).get("lastUpdatedAt"))
+    await probe.client.pacer.sleep(_LATER_S)
+    after = instant((await probe.end(task)).get("lastUpdatedAt"))
+    if before is None or after is None:
+        raise ProbeSkipped("lastUpdatedAt is no timestamp")
+    probe.check(
+        "tasks25.shape.lastupdatedat",
+        after > before,
+        expected=f"a time after {before.isoformat()}: the task has ended {_LATER_S:g} s after it was read",
+        actual=f"lastUpdatedAt {after.isoformat()}",
+        message="lastUpdatedAt stays as it was when a task ends",
+        aspect="stays",
     )

@@ -69,8 +69,9 @@ async def _status(probe: ProbeSession25) -> None:
                 expected=smell.expected,
                 actual=f"a {TASK_STATUS} {smell.actual}",
                 message=f"a {TASK_STATUS} {smell.actual}",
-                aspect=smell.aspect,
+                aspect=smell.aspect.removeprefix("!"),
                 soft=True,
+                warning=smell.aspect.startswith("!"),
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from mcptasks.conformance.probes.probe import ProbeGroup
@@ -41,20 +42,54 @@ async def _cursor(probe: ProbeSession25) -> None:
         )
 
 
-@GROUP.probe("list.pages", "tasks25.list.pagination", "tasks25.list.next-cursor", needs=_LIST, deadline_s=40.0)
+@GROUP.probe(
+    "list.pages",
+    "tasks25.list.pagination",
+    "tasks25.list.next-cursor",
+    "tasks25.list.superset-of-get",
+    "tasks25.list.no-duplicates",
+    needs=_LIST,
+    deadline_s=40.0,
+)
 async def _pages(probe: ProbeSession25) -> None:
-    """How a list of a dozen tasks comes: in pages or whole."""
-    for _ in range(12):
-        await probe.open_task()
+    """How a list of a dozen tasks comes, in pages or whole; tasks made meanwhile neither hide nor repeat any of them."""
+    wanted = [(await probe.open_task()).id for _ in range(12)]
+    seen: Counter[str] = Counter()
     pages = 0
     params: dict[str, JSON] = {}
     while pages < 100:
         reply = await probe.request("tasks/list", params)
-        if reply.result is None:
-            raise ProbeSkipped(f"tasks/list is refused with error {reply.code}")
+        tasks = (reply.result or {}).get("tasks")
+        if not isinstance(tasks, list):
+            raise ProbeSkipped(f"tasks/list gives no page of tasks, but {probe.told(reply)}")
+        seen.update(item["taskId"] for item in tasks if isinstance(item, dict) and isinstance(item.get("taskId"), str))
         pages += 1
-        cursor = reply.result.get("nextCursor")
+        cursor = (reply.result or {}).get("nextCursor")
         if not isinstance(cursor, str):
             break
         params = {"cursor": cursor}
+        if pages <= 3:
+            await probe.open_task()
     probe.choice("tasks25.list.pagination", "one page" if pages == 1 else "several pages")
+    if pages == 1 or pages == 100:
+        return
+    missing = [name for name in wanted if not seen[name]]
+    if missing and (await probe.request("tasks/get", {"taskId": missing[0]})).result is None:
+        return
+    probe.check(
+        "tasks25.list.superset-of-get",
+        not missing,
+        expected="every task that was there all the time",
+        actual=f"{len(missing)} of {len(wanted)} missing",
+        message="a walk through the list, tasks being made meanwhile, misses tasks that were there all the time",
+        aspect="inserts",
+    )
+    twice = [name for name in wanted if seen[name] > 1]
+    probe.check(
+        "tasks25.list.no-duplicates",
+        not twice,
+        expected="each task once",
+        actual=f"{len(twice)} of {len(wanted)} twice",
+        message="a walk through the list, tasks being made meanwhile, shows tasks twice",
+        aspect="inserts",
+    )

@@ -27,6 +27,7 @@ _MEMBERS: Final = {
     "lastUpdatedAt": "tasks25.shape.lastupdatedat",
     "ttl": "tasks25.shape.ttl",
     "pollInterval": "tasks25.shape.pollinterval",
+    "statusMessage": "tasks25.shape.get-flat",
 }
 _NO_TASK: Final = {
     "tasks/get": "tasks25.shape.get-flat",
@@ -41,6 +42,21 @@ def related_task(holder: Mapping[str, JSON]) -> JSON:
     meta = holder.get("_meta")
     value = meta.get(RELATED_TASK) if isinstance(meta, Mapping) else None
     return value.get("taskId") if isinstance(value, Mapping) else None
+
+
+def _odd(task: Mapping[str, JSON]) -> list[Smell]:
+    """What the schema takes and no task can mean: warned of only."""
+    smells: list[Smell] = []
+    for member in ("ttl", "pollInterval"):
+        value = task.get(member)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value < 0:
+            told = f"has {text_of(value, 40)} as {member}"
+            smells.append(Smell(_MEMBERS[member], f"!{member}-negative", f"{member} is no less than 0", told))
+    created, updated = instant(task.get("createdAt")), instant(task.get("lastUpdatedAt"))
+    if created is not None and updated is not None and (created - updated).total_seconds() >= 1:
+        told = f"has lastUpdatedAt {task['lastUpdatedAt']} before createdAt {task['createdAt']}"
+        smells.append(Smell(_MEMBERS["lastUpdatedAt"], "!before", "a task is not updated before it was created", told))
+    return smells
 
 
 class Forms25:
@@ -126,6 +142,7 @@ class Forms25:
             requirement = _MEMBERS.get(member)
             if requirement is not None and all(smell.aspect != member for smell in smells):
                 smells.append(Smell(requirement, member, f"{member}: {message}", f"has {shown} as {member}"))
+        smells += _odd(task)
         for member in ("createdAt", "lastUpdatedAt"):
             value = task.get(member)
             if isinstance(value, str) and instant(value) is None:
