@@ -138,6 +138,7 @@ class Wire25Interpreter(Speaking):
             self.automaton.forget()
 
     def _begin(self, session: Session) -> None:
+        session.forget()
         self.questions.begin(session)
         self._notices = self._first_notice = len(session.notices)
 

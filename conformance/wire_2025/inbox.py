@@ -96,6 +96,11 @@ class Inbox:
         self.news()
         return True
 
+    def forget(self) -> None:
+        """Forget what has come so far: the memory of a long run stays flat."""
+        self.notices.clear()
+        self.questions.clear()
+
     def news(self) -> None:
         """Wake whoever waits: something came."""
         self._news.set()
