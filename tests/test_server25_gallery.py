@@ -29,6 +29,7 @@ from mcptasks.fixtures.gallery import (
     server25_create_faults,
     server25_life_faults,
     server25_list_faults,
+    server25_related_faults,
     server25_result_faults,
     server25_sdk_faults,
 )
@@ -43,6 +44,7 @@ _GROUPS = (
     server25_create_faults.GROUP,
     server25_life_faults.GROUP,
     server25_result_faults.GROUP,
+    server25_related_faults.GROUP,
     server25_list_faults.GROUP,
     server25_sdk_faults.GROUP,
 )
