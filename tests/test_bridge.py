@@ -125,6 +125,18 @@ def test_both_revisions_and_every_keyword() -> None:
         assert reason in silent.reason
 
 
+@pytest.mark.parametrize(
+    ("store", "requirement"),
+    [
+        ("mcptasks.fixtures.gallery.terminal:CompleteOverwritesCancelled", "store.completed.terminal-noop"),
+        ("mcptasks.fixtures.gallery.store25_faults_lists:WaitHangs", "store25.wait.completes"),
+    ],
+)
+def test_faults_behind_a_right_bridge_are_charged_to_the_store(store: str, requirement: str) -> None:
+    report = check_store(bridge=right(store), budget=2500)
+    assert {item.requirement for item in report.findings} == {requirement}, report
+
+
 def test_a_clock_that_cannot_be_set_is_not_applicable_and_no_fault_of_the_store() -> None:
     report = check_store(bridge=odd("clock-stands-still"), budget=300)
     assert report.conformant, report
