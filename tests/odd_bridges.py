@@ -68,6 +68,13 @@ class Odd(right.Bridge):  # type: ignore[misc]
             return self.write({"jsonrpc": "2.0", "id": 1, "method": "suite/time", "params": {}})
         return super().tell(event)  # type: ignore[no-any-return]
 
+    def write(self, message: Message) -> None:
+        if self.mode == "fractions" and isinstance(message.get("id"), int):
+            message = {**message, "id": float(message["id"])}
+            if "error" in message:
+                message["error"] = {**message["error"], "code": float(message["error"]["code"])}
+        super().write(message)
+
     async def answer(self, message: Message) -> Message:
         mode, method = self.mode, message["method"]
         if mode == "unknown-is-null" and method == "store/no-such-method":

@@ -92,7 +92,9 @@ def test_a_method_that_is_missing_is_a_mistake_of_usage() -> None:
         asyncio.run(use(odd("lacks-list")))
 
 
-@pytest.mark.parametrize("mode", ["", "keeps-its-store", "leaves-out-null", "logs-to-stderr", "never-closes"])
+@pytest.mark.parametrize(
+    "mode", ["", "keeps-its-store", "leaves-out-null", "logs-to-stderr", "never-closes", "fractions"]
+)
 def test_unusual_bridges_are_fine(mode: str) -> None:
     asyncio.run(use(odd(mode), 1.0))
 

@@ -96,6 +96,7 @@ def _response(value: dict[str, JSON], shown: str) -> Response:
     own = value["id"]
     if failure is not None and (own is None or failure.code in _UNREADABLE):
         raise BadMessage(f"could not read a request: error {failure.code}, {text_of(failure.message, 120)}")
+    own = _whole(own)
     if isinstance(own, bool) or not isinstance(own, (str, int)):
         raise BadMessage(f"answers with the id {text_of(own, 40)}, which no request has")
     if failure is None and "result" not in value:
@@ -105,8 +106,13 @@ def _response(value: dict[str, JSON], shown: str) -> Response:
     return Response(own, value.get("result"), failure)
 
 
+def _whole(number: JSON) -> JSON:
+    """A number as an integer if it is one: some languages know only fractions, and write 1.0 for it."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 def _failure(error: JSON) -> Failure:
-    code = error.get("code") if isinstance(error, dict) else None
+    code = _whole(error.get("code")) if isinstance(error, dict) else None
     message = error.get("message") if isinstance(error, dict) else None
     if isinstance(code, bool) or not isinstance(code, int) or not isinstance(message, str):
         raise BadMessage(f"answers with the error {text_of(error, 80)}, which has no integer code and text message")
