@@ -77,6 +77,10 @@ async def _result(probe: ProbeSession25) -> None:
     for item, text in ((task, "of the task"), (other, "of the other")):
         await probe.complete(item, {"content": [{"type": "text", "text": text}]})
         await probe.shown(item, frozenset({"completed"}))
+    plain = await probe.begin("tasks/result", {"taskId": task.id})
+    await probe.over(plain)
+    if plain.reply is None or "of the task" not in text_of((plain.reply.result or {}).get("content"), 400):
+        raise ProbeSkipped("tasks/result does not give the result of its task without related-task either")
     waiting = await probe.begin("tasks/result", _naming(task, other))
     await probe.over(waiting)
     if waiting.problem is not None or waiting.reply is None:
