@@ -92,7 +92,7 @@ def test_what_shows_a_fault_shows_it(entry: Fault) -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", sampled([entry for entry in SERVER_FAULTS if SEEDS or not probed(entry)], 30), ids=name
+    "entry", sampled([entry for entry in SERVER_FAULTS if SEEDS or not probed(entry)], 45), ids=name
 )
 def test_a_fault_is_found_and_charged_to_what_it_breaks(entry: Fault) -> None:
     for seed in [0] if probed(entry) else SEEDS or [0]:  # probes know no seed
@@ -110,11 +110,11 @@ WITHOUT_TASKS = {"server25-makes-no-tasks"}
 """Of these only single probes can tell anything: a run is inconclusive."""
 
 
-@pytest.mark.parametrize("entry", sampled(SERVER_VARIANTS, 15), ids=name)
+@pytest.mark.parametrize("entry", sampled(SERVER_VARIANTS, 20), ids=name)
 def test_a_lawful_server_is_not_accused(entry: Variant) -> None:
     for seed in SEEDS or [0]:
         with start_entry(entry) as server:
-            messages = campaign(server.url, seed=seed, settle=0.5, probes=bool(SEEDS))
+            messages = campaign(server.url, 700 if SEEDS else 350, seed=seed, settle=0.5, probes=bool(SEEDS))
         assert findings(messages) == []
         ended = messages[-1]
         if SEEDS and ended["kind"] == "summary":  # without probes not everything is looked at
