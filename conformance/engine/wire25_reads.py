@@ -248,7 +248,8 @@ class Read25:
         task.updated = updated or task.updated
         task.created = task.created or created
         ttl, poll = result.get("ttl"), result.get("pollInterval")
-        task.ttl_ms = ttl if isinstance(ttl, (int, float)) and not isinstance(ttl, bool) else None
+        # A negative one is nothing that can pass.
+        task.ttl_ms = ttl if isinstance(ttl, (int, float)) and not isinstance(ttl, bool) and ttl >= 0 else None
         task.poll_ms = poll if isinstance(poll, (int, float)) and not isinstance(poll, bool) and poll >= 0 else None
         choices = self._run.automaton.choices
         if poll is not None and task.poll_ms is not None:
