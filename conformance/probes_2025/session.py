@@ -92,6 +92,8 @@ class ProbeSession25:
         """Requirements that the probe could not judge here, with the reason."""
         self._more: list[Session] = []
         self._waiting: list[Waiting] = []
+        self._names: dict[int, str] = {}
+        """What the commands of a breach call each further session."""
         self._transcript = Transcript25(source.url, source.spec.sent_headers)
         self._sender = RawSender(source.url, self.client.limits.answer_s)
 
@@ -120,7 +122,8 @@ class ProbeSession25:
         """
         session = Session(self.client, other=other, capabilities=capabilities, listens=listens)
         self._more.append(session)
-        self._transcript.remark("a further session begins here" + (", of the second caller" if other else ""))
+        spec = self.source.spec
+        self._names[id(session)] = self._transcript.another(spec.other_sent_headers if other else spec.sent_headers)
         try:
             reply = await session.open()
         except WireProblem as problem:
@@ -128,6 +131,9 @@ class ProbeSession25:
         if reply.error is not None:
             raise ProbeSkipped(f"no further session can be begun: initialize is answered with error {reply.code}")
         return session
+
+    def _name(self, session: Session) -> str:
+        return self._names.get(id(session), "SESSION")
 
     # --- requests --------------------------------------------------------------------------
 
@@ -147,7 +153,7 @@ class ProbeSession25:
             ProbeOver: the session broke at it, which is a breach.
         """
         speaking = await self.session() if session is None else session
-        self._transcript.add(method, params, creates=creates)
+        self._transcript.add(method, params, creates=creates, session=self._name(speaking))
         try:
             reply = await speaking.request(method, params, seconds=seconds)
         except SessionProblem as problem:
@@ -179,7 +185,7 @@ class ProbeSession25:
     async def begin(self, method: str, params: Mapping[str, JSON], *, session: Session | None = None) -> Waiting:
         """Send a request whose answer may take long, such as ``tasks/result``; left when the probe is over."""
         speaking = await self.session() if session is None else session
-        self._transcript.add(method, params, note="waits")
+        self._transcript.add(method, params, note="waits", session=self._name(speaking))
         waiting = speaking.begin(method, params)
         self._waiting.append(waiting)
         return waiting

@@ -19,6 +19,8 @@ from mcptasks.strategies.json_values import JSON
 
 __all__ = ["Transcript25"]
 
+_FIRST: Final = "SESSION"
+_BEGINS: Final = "initialize a further session"
 _MOST: Final = 60
 _LONGEST: Final = 8192
 _TAKE_ID: Final = """ | grep -o '"taskId": *"[^"]*"' | head -n 1 | cut -d '"' -f 4"""
@@ -36,24 +38,43 @@ class Transcript25:
     def __init__(self, url: str, headers: tuple[HeaderLine, ...] = ()) -> None:
         self._url = shown_url(url)
         self._headers = headers
-        self._lines: list[tuple[str, Mapping[str, JSON] | None, str, str]] = []
+        self._lines: list[tuple[str, Mapping[str, JSON] | None, str, str, str]] = []
+        self._sessions: dict[str, tuple[HeaderLine, ...]] = {_FIRST: headers}
+        """The headers of each session's requests, by the shell variable that holds its id."""
 
     def clear(self) -> None:
         """Forget everything."""
         self._lines.clear()
+        self._sessions = {_FIRST: self._headers}
 
-    def add(self, method: str, params: Mapping[str, JSON] | None, *, creates: str = "", note: str = "") -> None:
+    def another(self, headers: tuple[HeaderLine, ...]) -> str:
+        """Note that a further session begins, and give its name."""
+        name = f"{_FIRST}{len(self._sessions) + 1}"
+        self._sessions[name] = headers
+        self._lines.append((_BEGINS, None, "", "", name))
+        return name
+
+    def add(
+        self,
+        method: str,
+        params: Mapping[str, JSON] | None,
+        *,
+        creates: str = "",
+        note: str = "",
+        session: str = _FIRST,
+    ) -> None:
         """Note a request.
 
         Args:
             creates: name of the task that it creates.
             note: ``waits`` for a request that runs in the background while the others go on.
+            session: name of its session.
         """
-        self._lines.append((method, params, creates, note))
+        self._lines.append((method, params, creates, note, session))
 
     def remark(self, text: str) -> None:
         """Note what is no request of its own, in words."""
-        self._lines.append(("", None, "", text))
+        self._lines.append(("", None, "", text, _FIRST))
 
     def commands(self, tasks: Mapping[str, str]) -> tuple[str, ...]:
         """One line for each request, ``initialize`` before them.
@@ -63,22 +84,29 @@ class Transcript25:
         """
         variables = {task_id: _variable(name) for name, task_id in tasks.items() if _plain(task_id)}
         skipped = max(0, len(self._lines) - _MOST)
-        out = self._opening()
+        out = self._opening(_FIRST)
         if skipped:
             out.append(f"# {skipped} requests before these are left out")
-        for number, (method, params, creates, note) in enumerate(self._lines[skipped:], 2):
-            out.append(self._command(number, method, params, creates, note, variables) if method else f"# {note}")
+        for number, (method, params, creates, note, session) in enumerate(self._lines[skipped:], 2):
+            if method == _BEGINS:
+                out += self._opening(session)
+            elif method:
+                out.append(self._command(number, method, params, creates, note, variables, session))
+            else:
+                out.append(f"# {note}")
         return tuple(out)
 
-    def _opening(self) -> list[str]:
+    def _opening(self, session: str) -> list[str]:
         params = {
             "protocolVersion": VERSION,
             "capabilities": dict(CAPABILITIES),
             "clientInfo": {"name": "mcptasks", "version": "1"},
         }
-        first = self._curl({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}, {}, session=False)
-        begun = self._curl({"jsonrpc": "2.0", "method": "notifications/initialized"}, {})
-        return [f'SESSION=$({first}{_TAKE_SESSION}); echo "$SESSION"', begun]
+        first = self._curl(
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}, {}, session, begun=False
+        )
+        begun = self._curl({"jsonrpc": "2.0", "method": "notifications/initialized"}, {}, session)
+        return [f'{session}=$({first}{_TAKE_SESSION}); echo "${session}"', begun]
 
     def _command(
         self,
@@ -88,19 +116,20 @@ class Transcript25:
         creates: str,
         note: str,
         variables: Mapping[str, str],
+        session: str,
     ) -> str:
         body: dict[str, JSON] = {"jsonrpc": "2.0", "id": number, "method": method}
         if params is not None:
             body["params"] = dict(params)
         if len(json.dumps(body)) > _LONGEST:
             return f"# {method} with a large body: see the replay file"
-        command = self._curl(body, variables)
+        command = self._curl(body, variables, session)
         if creates:
             name = _variable(creates)
             return f'{name}=$({command}{_TAKE_ID}); echo "${name}"'
         return f"{command} &" if note == "waits" else command
 
-    def _curl(self, body: Mapping[str, JSON], variables: Mapping[str, str], *, session: bool = True) -> str:
+    def _curl(self, body: Mapping[str, JSON], variables: Mapping[str, str], session: str, *, begun: bool = True) -> str:
         text = json.dumps(body, ensure_ascii=True, separators=(",", ":"))
         quoted = shlex.quote(text)
         # The longest id first: one may be the beginning of another.
@@ -108,12 +137,12 @@ class Transcript25:
             quoted = quoted.replace(f'"taskId":"{task_id}"', f"""\"taskId\":\"'"${variables[task_id]}"'\"""")
         parts = [r"curl -sS -w '\n'", shlex.quote(self._url)]
         lines = ["Content-Type: application/json", "Accept: application/json, text/event-stream"]
-        if session:
+        if begun:
             lines.append(f"{HEADER_VERSION}: {VERSION}")
         parts += [f"-H {shlex.quote(line)}" for line in lines]
-        if session:
-            parts.append(f'-H "{HEADER_SESSION}: $SESSION"')
-        parts += [f"-H {line.for_shell}" for line in self._headers]
+        if begun:
+            parts.append(f'-H "{HEADER_SESSION}: ${session}"')
+        parts += [f"-H {line.for_shell}" for line in self._sessions[session]]
         parts.append(f"--data-binary {quoted}")
         return " ".join(parts)
 
