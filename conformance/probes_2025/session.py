@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 from mcptasks.conformance.engine.breach import Breach
@@ -19,8 +20,9 @@ from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.names import TERMINAL_STATUSES
 from mcptasks.conformance.wire.problems import WireProblem
+from mcptasks.conformance.wire_2025.events import ResumableReader
 from mcptasks.conformance.wire_2025.forms import Forms25
-from mcptasks.conformance.wire_2025.names import HEADER_SESSION, HEADER_VERSION
+from mcptasks.conformance.wire_2025.names import HEADER_EVENT, HEADER_SESSION, HEADER_VERSION
 from mcptasks.conformance.wire_2025.problems import BROKEN, SessionProblem
 from mcptasks.conformance.wire_2025.session import Notice, Question, Session, Waiting
 from mcptasks.conformance.wire_2025.transcript import Transcript25
@@ -32,10 +34,15 @@ __all__ = ["ProbeOver", "ProbeSession25", "ProbeSkipped", "ProbeTask25"]
 _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
 _DEADLINE_S: Final = 2.0
 _IN_VAIN: Final = 3
+_RECONNECTS: Final = 20
 _PULSE_S: Final = 0.05
 """Seconds after which a session must still be there."""
 _IDS: Final = itertools.count(1)
 """Of requests sent as they are: none comes twice in a session (MCP 2025-11-25, basic/index, "Requests")."""
+
+
+def _has_response(messages: Sequence[JSON]) -> bool:
+    return any(isinstance(item, dict) and ("result" in item or "error" in item) for item in messages)
 
 
 class ProbeTask25:
@@ -260,9 +267,31 @@ class ProbeSession25:
         self.client.spend()
         await self.client.pacer.turn()
         try:
-            return await self._sender.send(http_method, lines, data, fresh=fresh, until=until, seconds=seconds)
+            answer = await self._sender.send(http_method, lines, data, fresh=fresh, until=until, seconds=seconds)
+            if http_method == "POST" and until is None and in_session:
+                answer = await self._resumed(answer, speaking)
+            return answer
         except WireProblem as problem:
             raise ProbeSkipped(f"the server {problem.text}") from problem
+
+    async def _resumed(self, answer: RawAnswer, session: Session) -> RawAnswer:
+        """An answer whose stream was closed behind an event with an id, with what a GET from there on brings."""
+        for _ in range(_RECONNECTS):
+            if answer.kind != "text/event-stream" or answer.response is not None or not answer.ended:
+                break
+            reader = ResumableReader()
+            list(reader.messages(answer.body))
+            if reader.last_id is None:
+                break
+            await self.client.pacer.sleep(0.1 if reader.retry_ms is None else min(reader.retry_ms / 1000, 5.0))
+            lines = [*session.headers(posts=False), (HEADER_EVENT.encode(), reader.last_id.encode())]
+            self.client.spend()
+            again = await self._sender.send("GET", lines, b"", until=_has_response)
+            if again.status != 200:
+                break
+            messages = (*answer.messages, *again.messages)
+            answer = replace(answer, messages=messages, body=answer.body + again.body)
+        return answer
 
     def _remark(self, http_method: str, headers: Mapping[str, str | None], data: bytes, *, in_session: bool) -> None:
         told = [f"{name}: {value}" if value is not None else f"no {name}" for name, value in headers.items()]
