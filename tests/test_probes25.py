@@ -10,7 +10,7 @@ from probe_driver25 import probe25
 from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.probes_2025 import ALL, capability, jsonrpc, tools, transport
 from mcptasks.conformance.probes_2025 import Probe as ProbeEntry
-from mcptasks.fixtures.gallery import FAULTS, VARIANTS, Fault, Variant
+from mcptasks.fixtures.gallery import FAULTS, VARIANTS, Fault, Variant, fault
 from mcptasks.fixtures.gallery.server_base import start_entry
 from mcptasks.fixtures.server_2025 import HarnessOptions25, start_server
 from mcptasks.fixtures.stores.memory_2025 import MemoryTaskStore2025
@@ -77,6 +77,18 @@ def test_lawful_servers_are_not_accused(entry: Variant) -> None:
     with start_entry(entry) as server:
         found = probe25(server.url, own)
     assert found.breaches == []
+
+
+def test_commands_begin_every_session_that_a_probe_used() -> None:
+    with start_entry(fault("server25-ended-session-goes-on")) as server:
+        found = probe25(server.url, lambda item: item.name == "http.session-gone")
+    curl = found.breaches[0].curl
+    assert [line.split("=")[0] for line in curl if "initialize" in line and "SESSION" in line[:9]] == [
+        "SESSION",
+        "SESSION2",
+    ]
+    assert "-X DELETE" in curl[-2]
+    assert all('"Mcp-Session-Id: $SESSION2"' in line for line in curl[-2:])
 
 
 def test_every_probe_is_about_what_binds_a_server() -> None:

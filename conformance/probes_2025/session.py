@@ -99,9 +99,7 @@ class ProbeSession25:
         """Requirements that the probe could not judge here, with the reason."""
         self._more: list[Session] = []
         self._waiting: list[Waiting] = []
-        self._names: dict[int, str] = {}
-        """What the commands of a breach call each further session."""
-        self._transcript = Transcript25(source.url, source.spec.sent_headers)
+        self._transcript = Transcript25(source.url, source.spec.sent_headers, source.spec.other_sent_headers)
         self._sender = RawSender(source.url, self.client.limits.answer_s)
 
     # --- sessions --------------------------------------------------------------------------
@@ -129,8 +127,7 @@ class ProbeSession25:
         """
         session = Session(self.client, other=other, capabilities=capabilities, listens=listens)
         self._more.append(session)
-        spec = self.source.spec
-        self._names[id(session)] = self._transcript.another(spec.other_sent_headers if other else spec.sent_headers)
+        self._transcript.begin(self._number(session), other=other)
         try:
             reply = await session.open()
         except WireProblem as problem:
@@ -139,8 +136,9 @@ class ProbeSession25:
             raise ProbeSkipped(f"no further session can be begun: initialize is answered with error {reply.code}")
         return session
 
-    def _name(self, session: Session) -> str:
-        return self._names.get(id(session), "SESSION")
+    def _number(self, session: Session) -> int:
+        """The number of a session in the commands of a breach: 1 is the shared one."""
+        return next((number for number, known in enumerate(self._more, 2) if known is session), 1)
 
     # --- requests --------------------------------------------------------------------------
 
@@ -160,7 +158,7 @@ class ProbeSession25:
             ProbeOver: the session broke at it, which is a breach.
         """
         speaking = await self.session() if session is None else session
-        self._transcript.add(method, params, creates=creates, session=self._name(speaking))
+        self._transcript.add(method, params, creates=creates, session=self._number(speaking))
         try:
             reply = await speaking.request(method, params, seconds=seconds)
         except SessionProblem as problem:
@@ -192,7 +190,7 @@ class ProbeSession25:
     async def begin(self, method: str, params: Mapping[str, JSON], *, session: Session | None = None) -> Waiting:
         """Send a request whose answer may take long, such as ``tasks/result``; left when the probe is over."""
         speaking = await self.session() if session is None else session
-        self._transcript.add(method, params, note="waits", session=self._name(speaking))
+        self._transcript.add(method, params, note="waits", session=self._number(speaking))
         waiting = speaking.begin(method, params)
         self._waiting.append(waiting)
         return waiting
@@ -263,7 +261,10 @@ class ProbeSession25:
         ]
         lines += [(name.encode(), value.encode("utf-8")) for name, value in wanted.items() if value is not None]
         data = body if isinstance(body, bytes) else encode(body)
-        self._remark(http_method, wanted, data, in_session=in_session)
+        apart = {} if in_session else {HEADER_SESSION.lower(): None, HEADER_VERSION.lower(): None}
+        self._transcript.raw(
+            http_method, {**apart, **wanted}, data.decode("utf-8", "backslashreplace"), session=self._number(speaking)
+        )
         self.client.spend()
         await self.client.pacer.turn()
         try:
@@ -292,14 +293,6 @@ class ProbeSession25:
             messages = (*answer.messages, *again.messages)
             answer = replace(answer, messages=messages, body=answer.body + again.body)
         return answer
-
-    def _remark(self, http_method: str, headers: Mapping[str, str | None], data: bytes, *, in_session: bool) -> None:
-        told = [f"{name}: {value}" if value is not None else f"no {name}" for name, value in headers.items()]
-        if not in_session:
-            told.append("no headers of the session")
-        shown = data[:2000].decode("utf-8", "backslashreplace")
-        text = f"{http_method} {shown}" + (f" with {', '.join(told)}" if told else "")
-        self._transcript.remark(text.replace("\n", " "))
 
     # --- tasks -----------------------------------------------------------------------------
 
