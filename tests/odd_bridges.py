@@ -66,6 +66,9 @@ class Odd(right.Bridge):  # type: ignore[misc]
             return self.write({"jsonrpc": "2.0", "method": "store25/statusChange", "params": []})
         if self.mode == "asks":
             return self.write({"jsonrpc": "2.0", "id": 1, "method": "suite/time", "params": {}})
+        if self.mode == "late":
+            asyncio.get_running_loop().call_later(0.1, super().tell, event)
+            return None
         return super().tell(event)  # type: ignore[no-any-return]
 
     def write(self, message: Message) -> None:
@@ -168,4 +171,5 @@ if __name__ == "__main__":
     Odd.mode = sys.argv[1]
     before_all(Odd.mode)
     right.Bridge = Odd
-    asyncio.run(right.main("mcptasks.fixtures.stores.memory_2025:MemoryTaskStore2025"))
+    of = sys.argv[2] if len(sys.argv) > 2 else "mcptasks.fixtures.stores.memory_2025:MemoryTaskStore2025"
+    asyncio.run(right.main(of))

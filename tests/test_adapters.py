@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from mcptasks.conformance.adapters import Adapter, AdapterError, adapter_names, find_adapter
+from mcptasks.conformance.cli import main
 
 
 class Foreign:
@@ -257,3 +258,11 @@ def test_the_mcp_adapter_makes_the_sdks_calls_in_the_sdks_order(monkeypatch: pyt
         "cancel_task broken",
         "close",
     ]
+
+
+def test_a_store_that_the_adapter_does_not_fit_is_a_mistake_of_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    reference = "mcptasks.fixtures.stores.memory:MemoryTaskStore"
+    assert main(["run", "--store", reference, "--adapter", "mcp", "--no-report"]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "is no mcp TaskStore: it lacks update_task" in told
+    assert "Traceback" not in told

@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -15,8 +16,10 @@ from mcptasks.conformance.bridge.digits import Digits
 from mcptasks.conformance.bridge.source import Bridge, open_bridge
 from mcptasks.conformance.bridge.stores import BridgedStore25
 from mcptasks.conformance.cli import main
+from mcptasks.conformance.engine.bridged import may_refuse
 from mcptasks.conformance.errors import TargetUnusableError, UsageError
-from mcptasks.conformance.targets.store import StoreOptions
+from mcptasks.conformance.targets.store import OpenStore, StoreOptions
+from mcptasks.strategies.operations import Complete, Create, Get, Operation, Resolve, SetInput, Subscribe
 from mcptasks.strategies.operations_2025 import CreateTask, GetTask, StoreResult
 
 pytest_plugins = ["pytester"]
@@ -229,3 +232,27 @@ def test_digits() -> None:
     assert digits.lost is None
     digits.receive({"a": [float(10**30)]})
     assert digits.lost == f"{10**30} comes back as 1e+30"
+
+
+@pytest.mark.parametrize(
+    ("operation", "may"),
+    [
+        (Complete("t1", "x" * 40_000), True),
+        (SetInput("t1", {"a": "x" * 40_000}), True),
+        (Resolve("t1", {"a": "x" * 20_000, "b": "x" * 20_000}), True),
+        (SetInput("t1", {"a": 1}), False),
+        (Get("t1"), False),
+    ],
+)
+def test_large_bodies_may_be_refused_wherever_they_stand(operation: Operation, may: bool) -> None:
+    class Bridged:
+        bridged = True
+
+    assert may_refuse(cast("OpenStore", Bridged()), operation) is may
+
+
+def test_what_comes_late_is_not_taken_for_what_a_second_listener_hears() -> None:
+    asked = [Create("t1"), Subscribe("l1"), SetInput("t1", {"a": 1}), Resolve("t1", {"a": 1})]
+    again = [Subscribe("l2"), Resolve("t1", {"a": 2}), Get("t1")]
+    late = f"{odd('late')} mcptasks.fixtures.stores.memory:MemoryTaskStore"
+    assert not check_sequence(bridge=late, operations=[*asked, *again])

@@ -99,7 +99,9 @@ def _bridge(options: TargetOptions, command: str, guard: Literal["store", "serve
         ("--store-arg", options.store_args),
     ):
         if given:
-            raise UsageError(f"{option} and --bridge name two stores: one target at a time")
+            raise UsageError(
+                f"{option} names a store to import, and --bridge one behind a process: one target at a time"
+            )
     split_command(command, "--bridge")
     return StoreSpec(command, {}, None, options.revision, guard, "bridge")
 

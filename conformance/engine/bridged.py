@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from mcptasks.conformance.targets.store import OpenStore
@@ -50,7 +49,7 @@ def may_refuse(store: OpenStore, operation: Operation | None) -> bool:
     inner: Any = operation.operation if isinstance(operation, Abort) else operation
     for member in ("result", "error", "requests", "responses"):
         value = getattr(inner, member, None)
-        bodies = value.values() if isinstance(value, Mapping) else (value,)
-        if any(isinstance(body, Payload) and len(body.text) >= _LARGE for body in bodies):
+        bodies = [value] if isinstance(value, Payload) else [body for _, body in value or ()]
+        if sum(len(body.text) for body in bodies) >= _LARGE:
             return True
     return False

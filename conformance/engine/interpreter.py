@@ -428,8 +428,12 @@ class Interpreter(Reader):
             elif self.times.is_expired(task) and not task.node.expired:
                 task.node = self.automaton.step(task.node, Call("expire")).edges["ok"].target
 
+    def _one_stream(self) -> bool:
+        """Whether a further listener could not tell what it hears from what came for another one: over a bridge."""
+        return self.store.bridged and any(listener.active for listener in self.ledger.listeners.values())
+
     async def _subscribe(self, operation: Subscribe) -> None:
-        if self.store.on_input_response is None:
+        if self.store.on_input_response is None or self._one_stream():
             return
         listener = self.ledger.listener(operation.as_, operation.kind)
         value = await self._call(self.store.on_input_response, listener)

@@ -427,7 +427,8 @@ class Interpreter25(Reader25):
         await self.waiters.begin(task, self.session_for(task, operation.session))
 
     async def _subscribe(self, operation: OnStatus) -> None:
-        if self.store.on_status_change is None:
+        one_stream = self.store.bridged and any(listener.active for listener in self.ledger.listeners.values())
+        if self.store.on_status_change is None or one_stream:  # over a bridge each hears what comes for another
             return
         listener = self.ledger.listener(operation.as_, operation.kind)
         value = await self._call(self.store.on_status_change, listener)

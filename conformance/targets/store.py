@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from mcptasks.conformance.adapters import AdapterError
 from mcptasks.conformance.engine.beat import Stage
 from mcptasks.conformance.errors import TargetUnusableError, UsageError
 from mcptasks.conformance.targets.cancelling import absorbed
@@ -328,6 +329,9 @@ class StoreSource:
             store = await self._make(keywords, stack)
         except (UsageError, TargetUnusableError):
             raise
+        except AdapterError as error:
+            await stack.aclose()
+            raise UsageError(f"{self.name}: {error}") from error
         except BaseException as error:
             await stack.aclose()
             if isinstance(error, TypeError) and not self._binds(keywords):
