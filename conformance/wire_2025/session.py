@@ -373,7 +373,7 @@ class Session(Inbox):
         try:
             message = decode(body)
         except BadTextError as error:
-            raise SessionProblem("malformed", f"{method}: the answer {error}", "rpc.version") from error
+            raise SessionProblem("malformed", f"gives {method} an answer that {error}", BROKEN) from error
         return self._reply(waiting, request_id, message, status, "json", sent)
 
     def _reply(
@@ -384,7 +384,7 @@ class Session(Inbox):
             answer = read_answer(message, request_id, smells)
         except WireProblem as problem:
             requirement = "rpc.version" if problem.requirement == "http.no-server-requests" else problem.requirement
-            raise SessionProblem("malformed", f"{waiting.method}: it {problem.text}", requirement) from problem
+            raise SessionProblem("malformed", f"{problem.text} ({waiting.method})", requirement) from problem
         exercised = self.client.exercised
         for name in _EVERY_REPLY:
             exercised[name] += 1
@@ -422,7 +422,7 @@ class Session(Inbox):
                     message = decode(data)
                 except BadTextError as error:
                     raise SessionProblem(
-                        "malformed", f"{waiting.method}: an event of the answer {error}", "rpc.version"
+                        "malformed", f"gives {waiting.method} an answer with an event that {error}", BROKEN
                     ) from error
                 if self.take(message, waiting.method, waiting.params.get("taskId")):
                     continue
