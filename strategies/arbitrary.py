@@ -7,6 +7,7 @@ counterexample keeps a strange payload only where the payload matters.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import deepcopy
 from typing import Any, Final, get_args
 
 from hypothesis import strategies as st
@@ -77,7 +78,7 @@ def json_values() -> SearchStrategy[JSON]:
     )
     return st.one_of(
         _scalars(),
-        st.sampled_from(OBJECTS),
+        st.sampled_from(OBJECTS).map(deepcopy),  # whoever gets one may change it
         st.lists(inner, max_size=3),
         st.dictionaries(names, inner, max_size=3),
         st.builds(nested, st.integers(1, MAX_DEPTH), st.none() | st.booleans(), objects=st.booleans()),

@@ -252,5 +252,6 @@ async def ttl(session: ProbeSession) -> None:
         actual=answer.told,
         message="a task that was gone behind its time to live is there again",
         aspect="again",
+        behind_ttl=True,
         warning=True,
     )

@@ -497,6 +497,7 @@ class ProbeSession:
         aspect: str = "answer",
         soft: bool = False,
         warning: bool = False,
+        behind_ttl: bool = False,
     ) -> bool:
         """Judge one observation that could have breached a requirement.
 
@@ -510,6 +511,7 @@ class ProbeSession:
             aspect: tells apart several breaches of one requirement in one probe.
             soft: go on after a breach.
             warning: a breach only warns, whatever the catalogue's verdict.
+            behind_ttl: it is about a task whose ttl has passed.
 
         Returns:
             ``ok``.
@@ -523,6 +525,7 @@ class ProbeSession:
         if (
             not ok
             and not self._over
+            and not behind_ttl
             and not requirement.startswith(_OF_TTL)
             and any(task.may_be_gone for task in self.tasks)
         ):
