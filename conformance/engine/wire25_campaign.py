@@ -20,7 +20,7 @@ from mcptasks.conformance.probes.probe import Probe as ProbeEntry
 from mcptasks.conformance.probes_2025.phase import applicable, replay_probe, run_probe
 from mcptasks.conformance.targets.store import StoreOptions
 from mcptasks.conformance.wire_2025.transcript import Transcript25
-from mcptasks.strategies.operations import Complete, Create, Get, Operation, Probe
+from mcptasks.strategies.operations import Complete, Create, Operation, Probe
 
 __all__ = ["Wire25Campaign", "replay_on_server_25"]
 
@@ -110,7 +110,7 @@ class Wire25Campaign(WireCampaign):
         for number in range(1, IDS_2025 + 1):
             name = f"t{number}"
             operations += [Create(name), Complete(name, {"n": number})]
-        return [*operations, Get("t1"), Get("t2")]  # the oldest of many are still there
+        return operations
 
     async def _ends_again(self, operations: Sequence[Operation], breach: Breach) -> bool:
         """Whether a session that the server has ended ends for the same operations when it is new."""
