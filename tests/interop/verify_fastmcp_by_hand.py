@@ -175,10 +175,10 @@ CASES = [
     ),
     Case("tasks.http.name-missing", "warn", no_name_header, "HTTP 400, error -32020", "HTTP 200, result"),
     Case(
-        "http.mismatch-has-body",
-        "warn",
+        "(a header that names 2025-11-25, which the server speaks as well)",
+        "lawful",
         older_version_in_header,
-        "HTTP 400, error -32020, id 1",
+        "a refusal, in the form of either revision",
         "HTTP 400, error -32600, id None",
     ),
     Case(
