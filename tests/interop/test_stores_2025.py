@@ -47,7 +47,7 @@ def entries(name: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("seed", ["0", "1"])
+@pytest.mark.parametrize("seed", ["0"])
 @pytest.mark.parametrize("name", BASELINES)
 def test_each_finding_is_in_the_baseline_and_each_entry_is_found(tmp_path: Path, name: str, seed: str) -> None:
     command = [sys.executable, "-m", "mcptasks.conformance.cli", "run", *target(name), "--budget", "12k"]
