@@ -15,7 +15,6 @@ from mcptasks.conformance.engine.wire25_plan import IDS_2025, Wire25Plan
 from mcptasks.conformance.engine.wire25_server import NO_TASKS, Introduction25, ServerSource25
 from mcptasks.conformance.engine.wire_campaign import WireCampaign
 from mcptasks.conformance.errors import InconclusiveError, TargetUnusableError
-from mcptasks.conformance.probes.phase import Outcome
 from mcptasks.conformance.probes.probe import Probe as ProbeEntry
 from mcptasks.conformance.probes_2025.phase import applicable, replay_probe, run_probe
 from mcptasks.conformance.targets.store import StoreOptions
@@ -67,6 +66,7 @@ class Wire25Campaign(WireCampaign):
         self._ended_by_itself = 0
 
     _entropy = "tasks25.sec.entropy"
+    _run_probe = staticmethod(run_probe)
     _proof_seconds = 15.0
 
     def _new_automaton(self) -> Any:
@@ -90,18 +90,6 @@ class Wire25Campaign(WireCampaign):
 
     def _applicable(self) -> Iterable[ProbeEntry]:
         return applicable(self._server)
-
-    async def _probed(self, probe: ProbeEntry, *, counted: bool) -> Outcome:
-        if not counted:
-            return await run_probe(self._server, probe, known=self.known)
-        return await run_probe(
-            self._server,
-            probe,
-            exercised=self._wire.exercised,
-            choices=self._wire.choices,
-            known=self.known,
-            repeated=self.repeated,
-        )
 
     def _sample_of_ids(self) -> list[Operation]:
         if self._introduction.profile.free:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import inf
 from typing import Any, Final
@@ -101,6 +101,7 @@ class WireCampaign(Campaign):
 
     _entropy = "tasks.sec.entropy"
     _proof_seconds = inf
+    _run_probe: Callable[..., Awaitable[Outcome]] = staticmethod(run_probe)
 
     def _new_automaton(self) -> Any:
         return WireAutomaton()
@@ -122,8 +123,8 @@ class WireCampaign(Campaign):
     async def _probed(self, probe: ProbeEntry, *, counted: bool) -> Outcome:
         """Run a probe; what it observes counts only the first time."""
         if not counted:
-            return await run_probe(self._server, probe, known=self.known)
-        return await run_probe(
+            return await self._run_probe(self._server, probe, known=self.known)
+        return await self._run_probe(
             self._server,
             probe,
             exercised=self._wire.exercised,

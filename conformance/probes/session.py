@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.wire_profiles import Control, Step, step_of
 from mcptasks.conformance.engine.wire_server import OpenServer, ServerSource
 from mcptasks.conformance.probes.commands import Commands
+from mcptasks.conformance.probes.findings import ProbeFindings, ProbeOver
 from mcptasks.conformance.probes.raw import SILENT, RawAnswer, RawSender
 from mcptasks.conformance.wire import header_values, names
 from mcptasks.conformance.wire.client import Reply, asked
@@ -47,10 +47,6 @@ _IN_VAIN: Final = 3
 """Waits in vain after which a probe no longer waits long for the same."""
 
 
-class ProbeOver(Exception):
-    """Ends a probe at its breach."""
-
-
 class ProbeSkipped(Exception):
     """Ends a probe that cannot tell anything on this server; the message says why."""
 
@@ -75,7 +71,7 @@ class ProbeTask:
         return type(ttl) is int and (time.monotonic() - self.born) * 1000 >= _NEAR_EXPIRY * ttl
 
 
-class ProbeSession:
+class ProbeSession(ProbeFindings):
     """One run of one probe on one server.
 
     Args:
@@ -96,20 +92,13 @@ class ProbeSession:
         choices: Counter[tuple[str, str]] | None = None,
         known: set[str] | None = None,
     ) -> None:
+        super().__init__(probe, exercised, choices, known)
         server: OpenServer = source.opened
         self.source = source
         self.client = server.client
         self.profile = server.profile
-        self.probe = probe
-        self.exercised = exercised
         self.client.exercised = exercised
-        self.choices: Counter[tuple[str, str]] = Counter() if choices is None else choices
-        self.known: set[str] = set() if known is None else known
-        self.repeated: Counter[str] = Counter()
-        self.breaches: list[Breach] = []
         self.tasks: list[ProbeTask] = []
-        self.skipped: dict[str, str] = {}
-        """Requirements that the probe could not judge here, with the reason."""
         self._framing: list[Smell] = []
         """What was wrong on standard output beside the answers."""
         self._over = False
@@ -483,6 +472,10 @@ class ProbeSession:
         except WireProblem:
             return
 
+    def commands(self) -> tuple[str, ...]:
+        """Commands that show what was sent so far."""
+        return self._commands.lines()
+
     # --- verdicts --------------------------------------------------------------------------
 
     def check(
@@ -530,32 +523,17 @@ class ProbeSession:
             and any(task.may_be_gone for task in self.tasks)
         ):
             raise ProbeSkipped("the ttl of a task passed before the probe was through")
-        self.exercised[requirement] += 1
-        if ok:
-            if choice is not None:
-                self.choice(requirement, choice)
-            return True
-        found = Breach(
+        return self.conclude(
             requirement,
-            "probe",
-            "probe",
-            self.probe,
-            aspect,
-            message,
-            expected,
-            actual,
-            0,
+            ok,
+            expected=expected,
+            actual=actual,
+            message=message,
+            choice=choice,
+            aspect=aspect,
             soft=soft,
             warning=warning,
-            curl=self._commands.lines(),
         )
-        if found.fingerprint in self.known:
-            self.repeated[found.fingerprint] += 1
-        elif all(found.fingerprint != other.fingerprint for other in self.breaches):
-            self.breaches.append(found)
-        if not soft:
-            raise ProbeOver(message)
-        return False
 
     def judge_the_rest(self) -> None:
         """Judge what was seen by the way, whatever it was about: last, so that a probe's own finding comes first."""
@@ -610,11 +588,3 @@ class ProbeSession:
                     aspect=f"code{error['code']}",
                     soft=True,
                 )
-
-    def choice(self, requirement: str, label: str) -> None:
-        """Note which of several lawful ways the server took."""
-        self.choices[(requirement, label)] += 1
-
-    def skip(self, requirement: str, reason: str) -> None:
-        """Note that a requirement cannot be judged here."""
-        self.skipped.setdefault(requirement, reason)

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.wire25_interpreter import TTL_MS
 from mcptasks.conformance.engine.wire25_server import OpenServer25, ServerSource25
 from mcptasks.conformance.engine.wire_profiles import Control, Step, step_of
+from mcptasks.conformance.probes.findings import ProbeFindings
 from mcptasks.conformance.probes.raw import RawAnswer, RawSender
 from mcptasks.conformance.probes.session import ProbeOver, ProbeSkipped
 from mcptasks.conformance.wire.client import Reply
@@ -61,7 +61,7 @@ class ProbeTask25:
         """Whether the probe itself has ended it."""
 
 
-class ProbeSession25:
+class ProbeSession25(ProbeFindings):
     """One run of one probe on one server.
 
     Args:
@@ -81,22 +81,15 @@ class ProbeSession25:
         choices: Counter[tuple[str, str]] | None = None,
         known: set[str] | None = None,
     ) -> None:
+        super().__init__(probe, exercised, choices, known)
         self.source = source
         self.server: OpenServer25 = source.opened
         self.introduction = source.opened.introduction
         self.client = source.opened.client
         self.profile = source.opened.profile
         self.forms: Forms25 = source.opened.forms
-        self.probe = probe
-        self.exercised = exercised
         self.client.exercised = exercised
-        self.choices: Counter[tuple[str, str]] = Counter() if choices is None else choices
-        self.known: set[str] = set() if known is None else known
-        self.repeated: Counter[str] = Counter()
-        self.breaches: list[Breach] = []
         self.tasks: list[ProbeTask25] = []
-        self.skipped: dict[str, str] = {}
-        """Requirements that the probe could not judge here, with the reason."""
         self._more: list[Session] = []
         self._waiting: list[Waiting] = []
         self._transcript = Transcript25(source.url, source.spec.sent_headers, source.spec.other_sent_headers)
@@ -461,6 +454,10 @@ class ProbeSession25:
         with suppress(WireProblem):
             await task.session.request(method, params, beyond=True, seconds=2.0)
 
+    def commands(self) -> tuple[str, ...]:
+        """Commands that show what was sent so far."""
+        return self._transcript.commands({task.name: task.id for task in self.tasks})
+
     # --- verdicts --------------------------------------------------------------------------
 
     def check(
@@ -495,40 +492,17 @@ class ProbeSession25:
         Raises:
             ProbeOver: it is breached.
         """
-        self.exercised[requirement] += 1
-        if ok:
-            if choice is not None:
-                self.choice(requirement, choice)
-            return True
-        found = Breach(
+        return self.conclude(
             requirement,
-            "probe",
-            "probe",
-            self.probe,
-            aspect,
-            message,
-            expected,
-            actual,
-            0,
+            ok,
+            expected=expected,
+            actual=actual,
+            message=message,
+            choice=choice,
+            aspect=aspect,
             soft=soft,
             warning=warning,
-            curl=self._transcript.commands({task.name: task.id for task in self.tasks}),
         )
-        if found.fingerprint in self.known:
-            self.repeated[found.fingerprint] += 1
-        elif all(found.fingerprint != other.fingerprint for other in self.breaches):
-            self.breaches.append(found)
-        if not soft:
-            raise ProbeOver(message)
-        return False
-
-    def choice(self, requirement: str, label: str) -> None:
-        """Note which of several lawful ways the server took."""
-        self.choices[(requirement, label)] += 1
-
-    def skip(self, requirement: str, reason: str) -> None:
-        """Note that a requirement cannot be judged here."""
-        self.skipped.setdefault(requirement, reason)
 
     @staticmethod
     def told(reply: Reply) -> str:
