@@ -21,6 +21,11 @@ from typing import Any
 import psutil
 import pytest
 
+from mcptasks.conformance.engine.budget import Budget
+from mcptasks.conformance.engine.campaign import Settings
+from mcptasks.conformance.runner.child import Child
+from mcptasks.conformance.runner.job import Job, StoreSpec
+
 STORES = Path(__file__).with_name("bad_stores.py")
 _PATIENCE = 60.0
 
@@ -431,3 +436,20 @@ def test_a_killed_parent_leaves_no_child(tmp_path: Path, store: str) -> None:
     assert _gone(children)
     lines = (tmp_path / "mcptasks-report" / "events.jsonl").read_bytes().split(b"\n")
     assert all(json.loads(line) for line in lines[:-1])
+
+
+def test_a_child_that_nobody_listens_to_ends_with_what_it_started() -> None:
+    spec = StoreSpec(f"{STORES}:Litters")
+    child = Child(Job("campaign", spec, Settings(budget=Budget(seconds=300))), memory_limit=1 << 30)
+    try:
+        process = psutil.Process(child._process.pid)
+        for message in child.messages():
+            if message is not None and message["kind"] == "progress":
+                break
+        started = [process.pid, *(one.pid for one in process.children(recursive=True))]
+        assert len(started) > 1
+        os.close(child._messages)  # as when the parent has died, and before its standard input tells so
+        assert _gone(started)
+    finally:
+        child._messages = os.open(os.devnull, os.O_RDONLY)
+        child.close()

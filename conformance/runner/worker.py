@@ -52,6 +52,7 @@ class _Pipe:
         self._descriptor = descriptor
         self._mark = mark.encode()
         self._pid = os.getpid()
+        self._end = _end_of_the_group()
         self._file = self._identity()
         self.redact: Callable[[JSON], JSON] = lambda value: value
         """Keeps secrets out of every message."""
@@ -65,6 +66,8 @@ class _Pipe:
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]
+        except BrokenPipeError:
+            self._end()  # the parent is gone; nobody else ends what the target has started
         except OSError:
             os._exit(_LOST)
 
@@ -76,22 +79,32 @@ class _Pipe:
         return found.st_dev, found.st_ino
 
 
+def _end_of_the_group() -> Callable[[], None]:
+    """What ends this process and everything that it has started; to be made before the target is imported."""
+    kill, leave = os.killpg, os._exit  # the target may take away what is looked up by name
+    group = os.getpgrp() if os.getpgrp() == os.getpid() else None
+
+    def end() -> None:
+        if group is not None:
+            kill(group, signal.SIGKILL)
+        leave(_LOST)
+
+    return end
+
+
 def _end_with_parent() -> None:
     """End this process and what it started when the parent's end of standard input closes."""
     alive = os.dup(0)
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)  # a target that reads standard input finds nothing there, and does not wait
     os.close(empty)
-    kill = os.killpg  # the target may take away what is looked up by name
-    group = os.getpgrp() if os.getpgrp() == os.getpid() else None
+    end = _end_of_the_group()
 
     def wait() -> None:
         with contextlib.suppress(OSError):
             while os.read(alive, 1024):
                 pass
-        if group is not None:
-            kill(group, signal.SIGKILL)
-        os._exit(_LOST)
+        end()
 
     threading.Thread(target=wait, daemon=True, name="mcptasks-parent").start()
 
