@@ -57,11 +57,28 @@ _LISTENERS: Final = ("l1", "l2")
 _CLOCK_STEPS: Final = (1, 999, 1_000, 1_001, 60_000, 3_600_000, 86_400_000, -1, -1_000)
 
 
+_SURROGATES: Final = range(0xD800, 0xE000)
+_CODE_POINTS: Final = 0x110000 - len(_SURROGATES)
+
+
+def _character(number: int) -> str:
+    """The characters that UTF-8 can carry, by number; ``0`` is the first and simplest."""
+    code = (number + ord("0")) % _CODE_POINTS
+    return chr(code if code < _SURROGATES.start else code + len(_SURROGATES))
+
+
+def _texts(max_size: int) -> SearchStrategy[str]:
+    """Any text; not Hypothesis's own, which first takes seconds to find out what characters there are."""
+    common = st.integers(0, ord("z") - ord("0"))
+    character = st.one_of(common, common, st.integers(0, _CODE_POINTS - 1)).map(_character)
+    return st.lists(character, max_size=max_size).map("".join)
+
+
 def _scalars() -> SearchStrategy[JSON]:
     return st.one_of(
         st.booleans(),
         st.integers(),
-        st.text(max_size=12),
+        _texts(12),
         st.sampled_from(NUMBERS),
         st.sampled_from(TEXTS),
         st.floats(allow_nan=False, allow_infinity=False),
@@ -70,7 +87,7 @@ def _scalars() -> SearchStrategy[JSON]:
 
 def json_values() -> SearchStrategy[JSON]:
     """JSON values to :data:`~mcptasks.strategies.json_values.MAX_DEPTH` levels, never null at the top."""
-    names = st.one_of(st.sampled_from([key for group in KEYS for key in group]), st.text(max_size=6))
+    names = st.one_of(st.sampled_from([key for group in KEYS for key in group]), _texts(6))
     inner: SearchStrategy[JSON] = st.recursive(
         st.none() | _scalars(),
         lambda children: st.lists(children, max_size=3) | st.dictionaries(names, children, max_size=3),
@@ -93,7 +110,7 @@ def payloads() -> SearchStrategy[Payload]:
 def keys() -> SearchStrategy[str]:
     """Keys of input requests, ``a`` first; many are easily taken for each other."""
     known = list(dict.fromkeys(key for group in KEYS for key in group))
-    return st.one_of(st.sampled_from(known), st.text(max_size=8))
+    return st.one_of(st.sampled_from(known), _texts(8))
 
 
 def tasks(names: Sequence[str] = _TASKS, *, strangers: bool = True) -> SearchStrategy[str]:

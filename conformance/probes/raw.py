@@ -15,9 +15,9 @@ import httpx
 
 from mcptasks.conformance.wire.json_text import BadTextError, decode
 from mcptasks.conformance.wire.problems import WireProblem
+from mcptasks.conformance.wire.sending import HttpSender, sender_for
 from mcptasks.conformance.wire.sse import EventReader
 from mcptasks.conformance.wire.stdio_channel import StdioChannel
-from mcptasks.conformance.wire.stdio_transport import StdioTransport
 from mcptasks.strategies.json_values import JSON, text_of
 
 __all__ = ["SILENT", "RawAnswer", "RawSender"]
@@ -114,20 +114,17 @@ class RawSender:
         self._url = httpx.URL(url).copy_with(userinfo=b"")
         self._answer_s = answer_s
         self._stdio = stdio
-        self._clients: dict[bool, httpx.AsyncClient] = {}
+        self._clients: dict[bool, HttpSender] = {}
 
-    def _client(self, fresh: bool) -> httpx.AsyncClient:
+    def _client(self, fresh: bool) -> HttpSender:
         """The client that keeps its connections, or the one that makes a new one every time."""
         client = self._clients.get(fresh)
         if client is None:
-            local = self._url.host in ("127.0.0.1", "localhost", "::1")
-            client = self._clients[fresh] = httpx.AsyncClient(
-                transport=None if self._stdio is None else StdioTransport(self._stdio),
-                verify=_verification() if self._url.scheme == "https" else False,
-                follow_redirects=False,
-                trust_env=not local,
-                timeout=None,
-                limits=httpx.Limits(max_keepalive_connections=0 if fresh else 2),
+            client = self._clients[fresh] = sender_for(
+                self._url,
+                kept=0 if fresh else 2,
+                stdio=self._stdio,
+                verify=_verification() if self._url.scheme == "https" else None,
             )
         return client
 
@@ -167,7 +164,7 @@ class RawSender:
 
     async def _exchange(
         self,
-        client: httpx.AsyncClient,
+        client: HttpSender,
         http_method: str,
         headers: Sequence[tuple[bytes, bytes]],
         body: bytes,
@@ -182,7 +179,7 @@ class RawSender:
                 request = httpx.Request(http_method, self._url, headers=list(headers), content=body or None)
                 if not body and http_method in ("POST", "PUT"):
                     request.headers["Content-Length"] = "0"
-                response = await client.send(request, stream=True)
+                response = await client.send(request)
                 try:
                     ended = await reading.read(response)
                 finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.wire25_server import speaks_2025
@@ -15,7 +15,6 @@ from mcptasks.conformance.engine.wire_plan import WIRE_FEATURES
 from mcptasks.conformance.engine.wire_server import Introduction, ServerSource, introduce, limits_of
 from mcptasks.conformance.errors import TargetUnusableError
 from mcptasks.conformance.runner.job import Job
-from mcptasks.conformance.runner.server_job_2025 import ServerWork25
 from mcptasks.conformance.wire.client import WireClient
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire.starting import StartedServer, start
@@ -24,6 +23,9 @@ from mcptasks.conformance.wire.stdio_scope import NOT_OVER_STDIO
 from mcptasks.conformance.wire.stdio_transport import STDIO_URL
 from mcptasks.strategies.json_values import JSON
 from mcptasks.strategies.operations import Operation, sequence_from_json
+
+if TYPE_CHECKING:
+    from mcptasks.conformance.runner.server_job_2025 import ServerWork25
 
 __all__ = ["ServerWork"]
 
@@ -108,6 +110,9 @@ class ServerWork:
         return WireCampaign(source, self._job.settings, self._emit, self._beat, introduction)
 
     async def _open_2025(self, url: str) -> WireCampaign | None:
+        # Imported here: a run against a server of 2026-07-28 needs nothing of it.
+        from mcptasks.conformance.runner.server_job_2025 import ServerWork25
+
         revive = self._start_again if self._spec.start is not None else None
         self._earlier = ServerWork25(self._job, url, self._emit, self._beat, _version(), revive)
         return await self._earlier.open()

@@ -173,11 +173,13 @@ async def _work(job: Job, pipe: _Pipe, beat: Beat) -> Campaign | None:
 
 
 def _serve_job(job: Job, pipe: _Pipe, beat: Beat, loop: asyncio.AbstractEventLoop) -> None:
+    # What is imported lives as long as the process; looking through it again and again costs a tenth of a run.
+    gc.disable()
     # Imported here: a run against a store needs no HTTP client.
     from mcptasks.conformance.runner.server_job import ServerWork
 
-    # What was imported lives as long as the process; looking through it again and again costs a tenth of a run.
     gc.freeze()
+    gc.enable()
     work = ServerWork(job, pipe, beat)
     try:
         campaign = loop.run_until_complete(work.open())

@@ -24,11 +24,11 @@ from mcptasks.conformance.wire.names import INTERNAL_ERROR
 from mcptasks.conformance.wire.pacing import Pacer, retry_after
 from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
 from mcptasks.conformance.wire.requests import Outgoing, RequestMaker
+from mcptasks.conformance.wire.sending import sender_for
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire.sse import EventReader
 from mcptasks.conformance.wire.stdio_channel import StdioChannel
 from mcptasks.conformance.wire.stdio_scope import over_stdio
-from mcptasks.conformance.wire.stdio_transport import StdioTransport
 from mcptasks.strategies.json_values import JSON, text_of
 
 __all__ = ["Limits", "Reply", "WireClient", "Words", "asked"]
@@ -129,15 +129,7 @@ class WireClient:
         self._maker = RequestMaker(version, [(line.name, line.resolved()) for line in spec.sent_headers])
         self.impatient: Callable[[str], bool] = lambda fingerprint: False
         """Whether a smell is known already, so that no time is spent to see it again."""
-        local = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
-        # A proxy from the environment is for servers elsewhere; none reaches this machine's loopback.
-        self._http = httpx.AsyncClient(
-            transport=None if stdio is None else StdioTransport(stdio),
-            follow_redirects=False,
-            trust_env=not local,
-            timeout=None,
-            limits=httpx.Limits(max_connections=4, max_keepalive_connections=4, keepalive_expiry=600),
-        )
+        self._http = sender_for(self._url, kept=4, idle_s=600.0, stdio=stdio)
 
     def _alive(self) -> None:
         self._beat[0] += 1
@@ -249,7 +241,7 @@ class WireClient:
         try:
             async with asyncio.timeout(self.limits.answer_s):
                 request = httpx.Request("POST", self._url, headers=outgoing.headers, content=outgoing.body)
-                response = await self._http.send(request, stream=True)
+                response = await self._http.send(request)
                 progress.status = response.status_code
                 try:
                     return await self._read(outgoing, response, progress)
@@ -449,7 +441,7 @@ class WireClient:
         )
 
     def _unreachable(self, error: httpx.ConnectError) -> WireProblem:
-        if any("refused" in str(item).lower() for item in _chain(error)) or "attempts failed" in str(error):
+        if any(_refuses(item) for item in _chain(error)) or "attempts failed" in str(error):
             return WireProblem("unreachable", f"nothing listens at {self.endpoint}")
         return WireProblem("unreachable", f"cannot connect to {self.endpoint}: {_words(error)}")
 
@@ -480,6 +472,10 @@ def _endpoint(url: str) -> str:
 def _words(error: BaseException) -> str:
     text = str(error)
     return f"{text_of(text, 160)[1:-1]}" if text else type(error).__name__
+
+
+def _refuses(error: BaseException) -> bool:
+    return isinstance(error, ConnectionRefusedError) or "refused" in str(error).lower()
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:

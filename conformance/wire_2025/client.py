@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -14,14 +13,13 @@ from mcptasks.conformance.wire.client import Limits, Words
 from mcptasks.conformance.wire.pacing import Pacer
 from mcptasks.conformance.wire.problems import RequestsSpentError
 from mcptasks.conformance.wire.secrets import HeaderLine, shown_url
+from mcptasks.conformance.wire.sending import sender_for
 from mcptasks.conformance.wire.spec import ServerSpec
 
 __all__ = ["Client25"]
 
 _IDLE_S: Final = 2.0
 """Seconds after which an idle connection is not used again: servers close theirs after five, and that is no breach."""
-_CONNECTIONS: Final = 64
-"""More than any sequence has waiters and streams."""
 
 
 class Client25:
@@ -58,14 +56,7 @@ class Client25:
         self._left = spec.max_requests
         self._beat: Words = [0] if beat is None else beat
         self.pacer = Pacer(spec.rate, self.alive)
-        local = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
-        # A proxy from the environment is for servers elsewhere; none reaches this machine's loopback.
-        self.http = httpx.AsyncClient(
-            follow_redirects=False,
-            trust_env=not local,
-            timeout=None,
-            limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=8, keepalive_expiry=_IDLE_S),
-        )
+        self.http = sender_for(self.url, kept=8, idle_s=_IDLE_S)
 
     def move(self, url: str) -> None:
         """The server is at another address now."""

@@ -74,7 +74,11 @@ def is_refused(error: BaseException | None) -> bool:
     for _ in range(10):
         if error is None:
             return False
-        if "refused" in str(error).lower() or "attempts failed" in str(error):
+        if (
+            isinstance(error, ConnectionRefusedError)
+            or "refused" in str(error).lower()
+            or "attempts failed" in str(error)
+        ):
             return True
         error = error.__cause__ or error.__context__
     return False

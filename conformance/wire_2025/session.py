@@ -260,7 +260,7 @@ class Session(Inbox):
         try:
             async with asyncio.timeout(limit):
                 request = httpx.Request(http_method, self.client.url, headers=self.headers(), content=body or None)
-                response = await self.client.http.send(request, stream=True)
+                response = await self.client.http.send(request)
                 try:
                     status = response.status_code
                     async for _ in self._chunks(response):
@@ -313,7 +313,7 @@ class Session(Inbox):
         request = httpx.Request("POST", self.client.url, headers=self.headers(), content=body)
         reader = ResumableReader()
         try:
-            response = await self.client.http.send(request, stream=True)
+            response = await self.client.http.send(request)
             try:
                 waiting.opened = True
                 status = response.status_code
@@ -443,7 +443,7 @@ class Session(Inbox):
             request = httpx.Request("GET", self.client.url, headers=headers)
             again = ResumableReader(reader.last_id)
             try:
-                response = await self.client.http.send(request, stream=True)
+                response = await self.client.http.send(request)
                 try:
                     if response.status_code != 200 or kind_of(response) != "text/event-stream":
                         break
@@ -476,7 +476,7 @@ class Session(Inbox):
             request = httpx.Request("GET", self.client.url, headers=headers)
             reader = ResumableReader(last_id)
             try:
-                response = await self.client.http.send(request, stream=True)
+                response = await self.client.http.send(request)
                 try:
                     streams = response.status_code == 200 and kind_of(response) == "text/event-stream"
                     if self.listening is None:
