@@ -58,12 +58,17 @@ async def ask(transport: PlainTransport, url: str, body: bytes = b"{}") -> bytes
 
 
 def run(
-    serve: Serve, asking: Callable[[PlainTransport, str], Awaitable[None]], *, kept: int = 2, idle_s: float = 60.0
+    serve: Serve,
+    asking: Callable[[PlainTransport, str], Awaitable[None]],
+    *,
+    kept: int = 2,
+    idle_s: float = 60.0,
+    trial_s: float = 0.0,
 ) -> int:
     """Ask; on how many connections that was."""
 
     async def all_of_it() -> int:
-        transport = PlainTransport(kept=kept, idle_s=idle_s)
+        transport = PlainTransport(kept=kept, idle_s=idle_s, trial_s=trial_s)
         async with served(serve) as (url, connections):
             try:
                 async with asyncio.timeout(20):
@@ -104,6 +109,43 @@ def test_a_connection_that_the_server_has_closed_is_not_used_again() -> None:
             await asyncio.sleep(0.1)
 
     assert run(once, asking) == 2
+
+
+def test_no_connection_is_used_again_before_one_has_lived_for_a_while() -> None:
+    async def asking(transport: PlainTransport, url: str) -> None:
+        for number in range(4):
+            assert await ask(transport, url) == b"ok"
+            if number == 1:
+                await asyncio.sleep(0.4)
+
+    assert run(answers, asking, trial_s=0.3) in (2, 3)  # a busy machine may be late before the pause
+    assert run(answers, asking, trial_s=60.0) == 4
+
+
+def test_a_server_that_closes_without_a_word_loses_no_request() -> None:
+    async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await request_of(reader)
+        writer.write(OK)
+        await asyncio.sleep(0.001)
+
+    async def asking(transport: PlainTransport, url: str) -> None:
+        for _ in range(200):
+            assert await ask(transport, url) == b"ok"
+
+    assert run(once, asking, trial_s=0.1) == 200
+
+
+def test_what_follows_an_answer_is_no_other_answer() -> None:
+    async def twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for number in range(10):
+            await request_of(reader)
+            writer.write(OK.replace(b"ok", b"%02d" % number) + OK)
+
+    async def asking(transport: PlainTransport, url: str) -> None:
+        for _ in range(3):
+            assert await ask(transport, url) == b"00"
+
+    assert run(twice, asking) == 3
 
 
 def test_an_answer_that_is_left_closes_its_connection() -> None:

@@ -25,6 +25,8 @@ _HELD: Final = 1 << 20
 _HEAD: Final = 100 * 1024
 """Bytes that the head of an answer may have."""
 _PIECE: Final = 64 * 1024
+_TRIAL_S: Final = 0.1
+"""Idle seconds that one connection must have lived before any is used again: a server may close without a word."""
 
 
 class _Protocol(asyncio.Protocol):
@@ -34,6 +36,8 @@ class _Protocol(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.chunks: deque[bytes] = deque()
         self.ended = False
+        self.ended_at = 0.0
+        self._waited = True
         self.error: BaseException | None = None
         self._held = 0
         self._paused = False
@@ -56,13 +60,13 @@ class _Protocol(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """Nothing more comes; what is being written may still go."""
-        self.ended = True
+        self._end()
         self._wake()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Neither way works any more."""
-        self.ended = True
+        self._end()
         self.error = exc
         self._wake()
 
@@ -72,6 +76,9 @@ class _Protocol(asyncio.Protocol):
         Raises:
             OSError: the connection broke, and all that came before is read.
         """
+        if not self._waited:
+            await asyncio.sleep(0)  # others have their turn between pieces, timeouts among them
+        self._waited = False
         while not self.chunks:
             if self.ended:
                 if self.error is not None:
@@ -82,6 +89,7 @@ class _Protocol(asyncio.Protocol):
                 await self._reader
             finally:
                 self._reader = None
+            self._waited = True
         data = self.chunks.popleft()
         if len(data) > limit:
             self.chunks.appendleft(data[limit:])
@@ -91,6 +99,10 @@ class _Protocol(asyncio.Protocol):
             self._paused = False
             self.transport.resume_reading()
         return data
+
+    def _end(self) -> None:
+        if not self.ended:
+            self.ended, self.ended_at = True, time.monotonic()
 
     def _wake(self) -> None:
         if self._reader is not None and not self._reader.done():
@@ -108,10 +120,16 @@ class _Connection:
         self._poll = select.poll()
         self._poll.register(self._socket.fileno(), select.POLLIN)
         self.idle_since = 0.0
+        self._silent = False
+        """Whether it was used before, and nothing has come for the exchange under way."""
+
+    def idle_s(self) -> float:
+        """For how long it has been idle, or was until it ended."""
+        return (self._protocol.ended_at or time.monotonic()) - self.idle_since
 
     def stale(self) -> bool:
         """Whether an idle connection has something to read, which only its end can be."""
-        if self._protocol.ended or self._protocol.chunks or self._socket.fileno() < 0:
+        if self._protocol.ended or self._protocol.chunks or self._http.trailing_data[0] or self._socket.fileno() < 0:
             return True
         return bool(self._poll.poll(0))  # what the event loop has not seen yet
 
@@ -159,9 +177,12 @@ class _Connection:
             try:
                 data = await self._protocol.read(_PIECE)
             except OSError as error:
+                if self._silent:  # as good as closed before the request came
+                    raise httpx.RemoteProtocolError("Server disconnected without sending a response.") from error
                 raise httpx.ReadError(str(error)) from error
             if not data and self._http.their_state is h11.SEND_RESPONSE:
                 raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
+            self._silent = False
             self._http.receive_data(data)
 
     def ready(self) -> bool:
@@ -169,12 +190,13 @@ class _Connection:
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
             return False
         self._http.start_next_cycle()
+        self._silent = True
         self.idle_since = time.monotonic()
         return True
 
     def close(self) -> None:
         """Close it, without waiting for the other side."""
-        self._transport.abort() if self._protocol.ended else self._transport.close()
+        self._transport.abort()  # close() would first send what is left of a request, for as long as that takes
 
 
 class _Body(httpx.AsyncByteStream):
@@ -197,11 +219,14 @@ class PlainTransport(httpx.AsyncBaseTransport):
 
     Args:
         kept: connections that stay open while idle.
-        idle_s: seconds for which they do.
+        idle_s: seconds for which they do; fewer once the server has closed one earlier.
+        trial_s: seconds for which one must have stayed open while idle before any is used again.
     """
 
-    def __init__(self, *, kept: int, idle_s: float) -> None:
+    def __init__(self, *, kept: int, idle_s: float, trial_s: float = _TRIAL_S) -> None:
         self._kept = kept
+        self._trial_s = trial_s
+        self._keeps = False
         self._idle_s = idle_s
         self._idle: list[tuple[tuple[str, int], _Connection]] = []
         self._busy: set[_Connection] = set()
@@ -214,7 +239,7 @@ class PlainTransport(httpx.AsyncBaseTransport):
         """
         if request.url.scheme != "http":
             raise httpx.UnsupportedProtocol(f"a plain connection serves no {request.url.scheme} URL")
-        origin = request.url.raw_host.decode(), request.url.port or 80
+        origin = request.url.raw_host.decode(), 80 if request.url.port is None else request.url.port
         connection = self._taken(origin) or await self._connected(origin)
         self._busy.add(connection)
 
@@ -247,17 +272,23 @@ class PlainTransport(httpx.AsyncBaseTransport):
 
     def _taken(self, origin: tuple[str, int]) -> _Connection | None:
         """An idle connection; those that cannot be used any more are closed."""
-        oldest = time.monotonic() - self._idle_s
+        found = None
         for item in self._idle[::-1]:
             of, connection = item
-            old = connection.idle_since < oldest or connection.stale()
-            if old or of == origin:
-                self._idle.remove(item)
-            if old:
-                connection.close()
-            elif of == origin:
-                return connection
-        return None
+            idle_s = connection.idle_s()
+            if connection.stale():
+                # It may close the next one just when a request is on its way, which looks like a crash.
+                self._idle_s = min(self._idle_s, idle_s / 2)
+            elif idle_s <= self._idle_s:
+                self._keeps = self._keeps or idle_s >= self._trial_s
+                found = found or (item if of == origin else None)
+                continue
+            self._idle.remove(item)
+            connection.close()
+        if found is None or not self._keeps or found[1].idle_s() > self._idle_s:
+            return None
+        self._idle.remove(found)
+        return found[1]
 
     @staticmethod
     async def _connected(origin: tuple[str, int]) -> _Connection:
@@ -266,6 +297,9 @@ class PlainTransport(httpx.AsyncBaseTransport):
             transport, protocol = await asyncio.get_running_loop().create_connection(
                 _Protocol, host.strip("[]"), port, happy_eyeballs_delay=0.25
             )
+        except UnicodeError as error:  # of the idna codec
+            raise httpx.ConnectError(f"{host} is no name of a host") from error
         except OSError as error:
-            raise httpx.ConnectError(str(error)) from error
+            several = str(error).startswith("Multiple exceptions")
+            raise httpx.ConnectError("All connection attempts failed" if several else str(error)) from error
         return _Connection(protocol, transport)

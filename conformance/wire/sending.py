@@ -8,6 +8,7 @@ from urllib.request import getproxies
 
 import httpx
 
+from mcptasks.conformance.errors import UsageError
 from mcptasks.conformance.wire.plain_http import PlainTransport
 from mcptasks.conformance.wire.stdio_channel import StdioChannel
 from mcptasks.conformance.wire.stdio_transport import StdioTransport
@@ -71,17 +72,22 @@ def sender_for(
         idle_s: seconds for which they do.
         stdio: the channel to a server over stdio, instead of HTTP.
         verify: for TLS, instead of a context made here.
+
+    Raises:
+        UsageError: the environment names a proxy that is none, or of a kind that is not installed.
     """
     if stdio is not None:
         return _Direct(StdioTransport(stdio))
     if url.scheme == "http" and (url.host in _LOCAL or not getproxies()):
         return _Direct(PlainTransport(kept=kept, idle_s=idle_s))
-    return _Client(
-        httpx.AsyncClient(
+    try:
+        client = httpx.AsyncClient(
             verify=True if verify is None else verify,
             follow_redirects=False,
             trust_env=url.host not in _LOCAL,
             timeout=None,
             limits=httpx.Limits(max_keepalive_connections=kept, keepalive_expiry=idle_s),
         )
-    )
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        raise UsageError(f"the proxy that the environment names cannot be used: {error}") from error
+    return _Client(client)
