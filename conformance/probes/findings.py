@@ -43,7 +43,7 @@ class ProbeFindings:
         """Commands that show what was sent so far."""
         raise NotImplementedError
 
-    def conclude(
+    def check(
         self,
         requirement: str,
         ok: bool,
@@ -51,12 +51,23 @@ class ProbeFindings:
         expected: str,
         actual: str,
         message: str,
-        choice: str | None,
-        aspect: str,
-        soft: bool,
-        warning: bool,
+        choice: str | None = None,
+        aspect: str = "answer",
+        soft: bool = False,
+        warning: bool = False,
     ) -> bool:
-        """Count one observation, and keep the breach if it is one; the arguments are those of ``check``.
+        """Judge one observation that could have breached a requirement.
+
+        Args:
+            requirement: its id.
+            ok: whether it is kept.
+            expected: what is lawful.
+            actual: what was seen.
+            message: one sentence: what the server did that it may not.
+            choice: which of several lawful ways it took, to be told in the report.
+            aspect: tells apart several breaches of one requirement in one probe.
+            soft: go on after a breach.
+            warning: a breach only warns, whatever the catalogue's verdict.
 
         Returns:
             ``ok``.

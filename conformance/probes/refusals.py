@@ -11,6 +11,7 @@ from mcptasks.conformance.engine.wire_tools import ToolProfile
 from mcptasks.conformance.probes.raw import RawAnswer
 from mcptasks.conformance.probes.session import ProbeSession, ProbeSkipped, ProbeTask
 from mcptasks.conformance.wire import names
+from mcptasks.conformance.wire.sending import LOOPBACK
 from mcptasks.strategies.json_values import JSON
 
 __all__ = [
@@ -29,7 +30,6 @@ __all__ = [
 MADE_UP_VERSION: Final = "1900-01-01"
 """No server speaks it: a version that an older client speaks might be served for its sake."""
 
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _OLDER_VERSION: Final = "2025-11-25"
 _SHORT_MS: Final = 2000
 _STEP: Final[dict[str, JSON]] = {"action": "complete", "result": {"content": []}}
@@ -166,7 +166,7 @@ def check_refused(
 
 def is_local(session: ProbeSession) -> bool:
     """Whether the server is one of this machine, with nothing between it and the suite."""
-    return urlsplit(session.source.url).hostname in _LOOPBACK
+    return urlsplit(session.source.url).hostname in LOOPBACK
 
 
 async def check_untouched(session: ProbeSession, requirement: str, task: ProbeTask, what: str) -> None:

@@ -492,18 +492,9 @@ class ProbeSession(ProbeFindings):
         warning: bool = False,
         behind_ttl: bool = False,
     ) -> bool:
-        """Judge one observation that could have breached a requirement.
+        """Judge one observation, unless the server is one over stdio and the requirement is of HTTP.
 
-        Args:
-            requirement: its id.
-            ok: whether it is kept.
-            expected: what is lawful.
-            actual: what was seen.
-            message: one sentence: what the server did that it may not.
-            choice: which of several lawful ways it took, to be told in the report.
-            aspect: tells apart several breaches of one requirement in one probe.
-            soft: go on after a breach.
-            warning: a breach only warns, whatever the catalogue's verdict.
+        Args as of :meth:`ProbeFindings.check`, and:
             behind_ttl: it is about a task whose ttl has passed.
 
         Returns:
@@ -523,7 +514,7 @@ class ProbeSession(ProbeFindings):
             and any(task.may_be_gone for task in self.tasks)
         ):
             raise ProbeSkipped("the ttl of a task passed before the probe was through")
-        return self.conclude(
+        return super().check(
             requirement,
             ok,
             expected=expected,

@@ -458,52 +458,6 @@ class ProbeSession25(ProbeFindings):
         """Commands that show what was sent so far."""
         return self._transcript.commands({task.name: task.id for task in self.tasks})
 
-    # --- verdicts --------------------------------------------------------------------------
-
-    def check(
-        self,
-        requirement: str,
-        ok: bool,
-        *,
-        expected: str,
-        actual: str,
-        message: str,
-        choice: str | None = None,
-        aspect: str = "answer",
-        soft: bool = False,
-        warning: bool = False,
-    ) -> bool:
-        """Judge one observation that could have breached a requirement.
-
-        Args:
-            requirement: its id.
-            ok: whether it is kept.
-            expected: what is lawful.
-            actual: what was seen.
-            message: one sentence: what the server did that it may not.
-            choice: which of several lawful ways it took, to be told in the report.
-            aspect: tells apart several breaches of one requirement in one probe.
-            soft: go on after a breach.
-            warning: a breach only warns, whatever the catalogue's verdict.
-
-        Returns:
-            ``ok``.
-
-        Raises:
-            ProbeOver: it is breached.
-        """
-        return self.conclude(
-            requirement,
-            ok,
-            expected=expected,
-            actual=actual,
-            message=message,
-            choice=choice,
-            aspect=aspect,
-            soft=soft,
-            warning=warning,
-        )
-
     @staticmethod
     def told(reply: Reply) -> str:
         """An answer in a few words."""

@@ -14,6 +14,7 @@ from mcptasks.conformance.probes.probe import ProbeGroup
 from mcptasks.conformance.probes.raw import RawAnswer
 from mcptasks.conformance.probes_2025.session import ProbeSession25, ProbeSkipped
 from mcptasks.conformance.wire.names import TERMINAL_STATUSES
+from mcptasks.conformance.wire.sending import LOOPBACK
 from mcptasks.conformance.wire_2025.names import HEADER_SESSION, HEADER_VERSION
 from mcptasks.strategies.json_values import JSON, text_of
 
@@ -21,7 +22,6 @@ __all__ = ["GROUP"]
 
 GROUP: Final = ProbeGroup()
 
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _EVIL: Final = "http://evil.example"
 _BRIEF_S: Final = 1.0
 """Seconds until a stream must begin."""
@@ -156,7 +156,7 @@ async def accepted(session: ProbeSession25) -> None:
 @GROUP.probe("http.origin", "http25.origin-403")
 async def origin(session: ProbeSession25) -> None:
     """A page of somewhere else must not reach a local server; what is invalid elsewhere is the server's policy."""
-    local = urlsplit(session.source.url).hostname in _LOOPBACK
+    local = urlsplit(session.source.url).hostname in LOOPBACK
     answer = await session.raw(session.message("tools/list", {}), headers={"Origin": _EVIL})
     session.check(
         "http25.origin-403",

@@ -24,7 +24,7 @@ from mcptasks.conformance.wire.names import INTERNAL_ERROR
 from mcptasks.conformance.wire.pacing import Pacer, retry_after
 from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
 from mcptasks.conformance.wire.requests import Outgoing, RequestMaker
-from mcptasks.conformance.wire.sending import sender_for
+from mcptasks.conformance.wire.sending import is_refused, sender_for
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire.sse import EventReader
 from mcptasks.conformance.wire.stdio_channel import StdioChannel
@@ -441,7 +441,7 @@ class WireClient:
         )
 
     def _unreachable(self, error: httpx.ConnectError) -> WireProblem:
-        if any(_refuses(item) for item in _chain(error)) or "attempts failed" in str(error):
+        if is_refused(error):
             return WireProblem("unreachable", f"nothing listens at {self.endpoint}")
         return WireProblem("unreachable", f"cannot connect to {self.endpoint}: {_words(error)}")
 
@@ -472,15 +472,3 @@ def _endpoint(url: str) -> str:
 def _words(error: BaseException) -> str:
     text = str(error)
     return f"{text_of(text, 160)[1:-1]}" if text else type(error).__name__
-
-
-def _refuses(error: BaseException) -> bool:
-    return isinstance(error, ConnectionRefusedError) or "refused" in str(error).lower()
-
-
-def _chain(error: BaseException | None) -> list[BaseException]:
-    out: list[BaseException] = []
-    while error is not None and len(out) < 10:
-        out.append(error)
-        error = error.__cause__ or error.__context__
-    return out

@@ -2,8 +2,7 @@
 
 The protocol is h11's, as below httpx; what httpx and httpcore do around it (authentication, redirects, cookies, proxies,
 locks) is what this suite must not do or does not need, and is most of what an exchange costs.  The head and the body of a
-request leave in one piece, so the server is woken once, and reading what has come already does not go through the event
-loop.
+request leave in one piece, so the server is woken once, and an answer that comes in one piece wakes the suite once.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ class _Protocol(asyncio.Protocol):
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
         self.chunks: deque[bytes] = deque()
-        self.ended = False
-        self.ended_at = 0.0
+        self.ended_at: float | None = None
+        """When the other side was done, if it is."""
         self._waited = True
         self.error: BaseException | None = None
         self._held = 0
@@ -80,7 +79,7 @@ class _Protocol(asyncio.Protocol):
             await asyncio.sleep(0)  # others have their turn between pieces, timeouts among them
         self._waited = False
         while not self.chunks:
-            if self.ended:
+            if self.ended_at is not None:
                 if self.error is not None:
                     raise self.error
                 return b""
@@ -101,8 +100,8 @@ class _Protocol(asyncio.Protocol):
         return data
 
     def _end(self) -> None:
-        if not self.ended:
-            self.ended, self.ended_at = True, time.monotonic()
+        if self.ended_at is None:
+            self.ended_at = time.monotonic()
 
     def _wake(self) -> None:
         if self._reader is not None and not self._reader.done():
@@ -125,11 +124,13 @@ class _Connection:
 
     def idle_s(self) -> float:
         """For how long it has been idle, or was until it ended."""
-        return (self._protocol.ended_at or time.monotonic()) - self.idle_since
+        until = self._protocol.ended_at
+        return (time.monotonic() if until is None else until) - self.idle_since
 
     def stale(self) -> bool:
         """Whether an idle connection has something to read, which only its end can be."""
-        if self._protocol.ended or self._protocol.chunks or self._http.trailing_data[0] or self._socket.fileno() < 0:
+        protocol = self._protocol
+        if protocol.ended_at is not None or protocol.chunks or self._http.trailing_data[0] or self._socket.fileno() < 0:
             return True
         return bool(self._poll.poll(0))  # what the event loop has not seen yet
 

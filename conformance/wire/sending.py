@@ -13,9 +13,10 @@ from mcptasks.conformance.wire.plain_http import PlainTransport
 from mcptasks.conformance.wire.stdio_channel import StdioChannel
 from mcptasks.conformance.wire.stdio_transport import StdioTransport
 
-__all__ = ["HttpSender", "sender_for"]
+__all__ = ["LOOPBACK", "HttpSender", "is_refused", "sender_for"]
 
-_LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+"""Names of this machine, in a URL."""
 
 
 class HttpSender(Protocol):
@@ -78,16 +79,31 @@ def sender_for(
     """
     if stdio is not None:
         return _Direct(StdioTransport(stdio))
-    if url.scheme == "http" and (url.host in _LOCAL or not getproxies()):
+    if url.scheme == "http" and (url.host in LOOPBACK or not getproxies()):
         return _Direct(PlainTransport(kept=kept, idle_s=idle_s))
     try:
         client = httpx.AsyncClient(
             verify=True if verify is None else verify,
             follow_redirects=False,
-            trust_env=url.host not in _LOCAL,
+            trust_env=url.host not in LOOPBACK,
             timeout=None,
             limits=httpx.Limits(max_keepalive_connections=kept, keepalive_expiry=idle_s),
         )
     except (ImportError, ValueError, httpx.InvalidURL) as error:
         raise UsageError(f"the proxy that the environment names cannot be used: {error}") from error
     return _Client(client)
+
+
+def is_refused(error: BaseException | None) -> bool:
+    """Whether nothing listens, as far as the causes of an error tell."""
+    for _ in range(10):
+        if error is None:
+            return False
+        if (
+            isinstance(error, ConnectionRefusedError)
+            or "refused" in str(error).lower()
+            or "attempts failed" in str(error)
+        ):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

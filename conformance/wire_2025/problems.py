@@ -9,7 +9,7 @@ import httpx
 from mcptasks.conformance.wire.problems import ProblemKind, WireProblem
 from mcptasks.strategies.json_values import text_of
 
-__all__ = ["BROKEN", "SessionProblem", "broken_off", "is_refused", "kind_of", "no_answer"]
+__all__ = ["BROKEN", "SessionProblem", "broken_off", "kind_of", "no_answer"]
 
 BROKEN: Final = "tasks25.err.internal"
 """The entry for a server that answers a request with anything but a JSON-RPC message: whatever fails inside is -32603."""
@@ -67,18 +67,3 @@ def broken_off(told: str, error: BaseException, *, begun: bool) -> SessionProble
         return SessionProblem("not-mcp", f"does not speak HTTP: {text_of(str(error), 120)[1:-1]}")
     where = "in the middle of its answer" if begun else "without an answer"
     return SessionProblem("closed", f"closed the connection {where} to {told}", BROKEN)
-
-
-def is_refused(error: BaseException | None) -> bool:
-    """Whether nothing listens, as far as the causes of an error tell."""
-    for _ in range(10):
-        if error is None:
-            return False
-        if (
-            isinstance(error, ConnectionRefusedError)
-            or "refused" in str(error).lower()
-            or "attempts failed" in str(error)
-        ):
-            return True
-        error = error.__cause__ or error.__context__
-    return False

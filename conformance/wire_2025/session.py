@@ -24,11 +24,12 @@ from mcptasks.conformance.wire.json_text import BadTextError, decode, encode
 from mcptasks.conformance.wire.names import METHOD_NOT_FOUND
 from mcptasks.conformance.wire.pacing import retry_after
 from mcptasks.conformance.wire.problems import Smell, WireProblem
+from mcptasks.conformance.wire.sending import is_refused
 from mcptasks.conformance.wire_2025.client import Client25
 from mcptasks.conformance.wire_2025.events import ResumableReader
 from mcptasks.conformance.wire_2025.inbox import Inbox, Notice, Question
 from mcptasks.conformance.wire_2025.names import HEADER_EVENT, HEADER_SESSION, HEADER_VERSION, VERSION
-from mcptasks.conformance.wire_2025.problems import BROKEN, SessionProblem, broken_off, is_refused, kind_of, no_answer
+from mcptasks.conformance.wire_2025.problems import BROKEN, SessionProblem, broken_off, kind_of, no_answer
 from mcptasks.strategies.json_values import JSON, text_of
 
 __all__ = ["CAPABILITIES", "Notice", "Question", "Session", "Waiting"]
