@@ -79,6 +79,16 @@ def test_each_fault_is_named(entry: Fault) -> None:
     assert found.breaches[0].curl
 
 
+def test_requests_on_one_connection_are_told_as_such() -> None:
+    entry = next(item for item in FAULTS if item.name == "connections-are-remembered")
+    with start_entry(entry) as server:
+        found = probe(server.url, lambda item: item.name == "cap.not-sticky")
+    before, remark, shown = found.breaches[0].curl[-3:]
+    assert remark.startswith("# the next request goes by the same connection")
+    assert '"io.modelcontextprotocol/tasks"' in before
+    assert '"io.modelcontextprotocol/tasks"' not in shown
+
+
 @pytest.mark.parametrize("entry", VARIANTS, ids=name)
 def test_no_variant_is_accused(entry: Variant) -> None:
     with start_entry(entry) as server:

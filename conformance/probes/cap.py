@@ -197,6 +197,12 @@ async def undeclared_cancel(session: ProbeSession) -> None:
     await _gated(session, "cancel")
 
 
+async def _declared_before(session: ProbeSession, task: ProbeTask) -> None:
+    """The last request on the connection before one that declares nothing: one that does."""
+    await session.ask("tasks/get", {"taskId": task.id})
+    session.remark("the next request goes by the same connection: join the two commands with --next")
+
+
 async def _all_methods(session: ProbeSession, requirement: str, client: _Client) -> None:
     for method in _METHODS:
 
@@ -209,8 +215,8 @@ async def _all_methods(session: ProbeSession, requirement: str, client: _Client)
                 session.skip(requirement, f"tasks/{method} of {state} is not refused to a client that declares nothing")
                 return
             before = outline(await session.get(task))
-            if client.name == CLIENT:  # declared by the very client, on the very connection
-                await session.ask("tasks/get", {"taskId": task.id})
+            if not client.fresh:  # declared by the very client, on the very connection
+                await _declared_before(session, task)
             answer = await client.ask(session, f"tasks/{method}", params)
             _judge_refusal(session, requirement, method, state, client, answer)
             if task_id == task.id and method != "get":
@@ -231,6 +237,7 @@ async def legacy_only(session: ProbeSession) -> None:
 @GROUP.probe("cap.not-sticky", "tasks.cap.not-sticky")
 async def not_sticky(session: ProbeSession) -> None:
     """Every method by a client that declared the extension before, and does not now."""
+    await session.settle(await session.open_task())
     await _all_methods(session, "tasks.cap.not-sticky", _FORGETFUL)
 
 
@@ -386,8 +393,9 @@ async def legacy_call(session: ProbeSession) -> None:
 async def sticky_call(session: ProbeSession) -> None:
     """No task is made for a client that declared the extension only before."""
     task = await session.open_task()
+    await session.settle(task)
     async for call in _gated_makers(session):
-        await session.ask("tasks/get", {"taskId": task.id})
+        await _declared_before(session, task)
         answer = await _FORGETFUL.ask(session, "tools/call", call)
         _judge_no_task(session, "tasks.cap.not-sticky", call, _FORGETFUL, answer)
 

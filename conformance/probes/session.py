@@ -18,6 +18,7 @@ from mcptasks.conformance.wire.client import Reply, asked
 from mcptasks.conformance.wire.envelopes import code_smells, notification_smells
 from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.pacing import retry_after
+from mcptasks.conformance.wire.plain_http import TRIAL_S
 from mcptasks.conformance.wire.problems import Smell, WireProblem
 from mcptasks.conformance.wire.requests import CAPABILITIES, ROUTED_BY
 from mcptasks.conformance.wire.stdio_scope import is_judged, is_told
@@ -44,6 +45,7 @@ _NEAR_EXPIRY: Final = 0.8
 """Share of its ttl after which a task may be gone by the server's clock."""
 _OF_TTL: Final = "tasks.ttl."
 _IN_VAIN: Final = 3
+_SETTLED_S: Final = 1.2 * TRIAL_S
 """Waits in vain after which a probe no longer waits long for the same."""
 
 
@@ -372,6 +374,16 @@ class ProbeSession(ProbeFindings):
                 tool["name"] for tool in tools if isinstance(tool, dict) and isinstance(tool.get("name"), str)
             )
         return self._tools
+
+    async def settle(self, task: ProbeTask) -> None:
+        """Have later requests of :meth:`ask` that follow each other go by one connection, if the server keeps it open.
+
+        Before a connection has stayed open for a while none is used again: without this it would depend on how fast
+        the requests follow each other.
+        """
+        for pause in (_SETTLED_S, 0.0):
+            await self.ask("tasks/get", {"taskId": task.id})
+            await self.client.pacer.sleep(pause)
 
     # --- tasks -----------------------------------------------------------------------------
 

@@ -17,14 +17,14 @@ from typing import Any, Final, cast
 import h11
 import httpx
 
-__all__ = ["PlainTransport"]
+__all__ = ["TRIAL_S", "PlainTransport"]
 
 _HELD: Final = 1 << 20
 """Bytes that came and were not asked for yet, above which the other side has to wait."""
 _HEAD: Final = 100 * 1024
 """Bytes that the head of an answer may have."""
 _PIECE: Final = 64 * 1024
-_TRIAL_S: Final = 0.1
+TRIAL_S: Final = 0.1
 """Idle seconds that one connection must have lived before any is used again: a server may close without a word."""
 
 
@@ -224,7 +224,7 @@ class PlainTransport(httpx.AsyncBaseTransport):
         trial_s: seconds for which one must have stayed open while idle before any is used again.
     """
 
-    def __init__(self, *, kept: int, idle_s: float, trial_s: float = _TRIAL_S) -> None:
+    def __init__(self, *, kept: int, idle_s: float, trial_s: float = TRIAL_S) -> None:
         self._kept = kept
         self._trial_s = trial_s
         self._keeps = False
