@@ -93,6 +93,21 @@ def test_entries_of_a_target() -> None:
         catalogue.for_target("store", "2024-01-01")
 
 
+def test_a_target_is_accused_by_the_text_of_its_own_revision() -> None:
+    catalogue = load_catalogue()
+    for revision, other in (("2025-11-25", "2026-07-28"), ("2026-07-28", "2025-11-25")):
+        for entry in (*catalogue.for_target("server", revision), *catalogue.for_target("store", revision)):
+            if entry.id != "rpc.server-no-requests":  # of 2026-07-28 alone, and not judged elsewhere
+                assert other not in entry.section_in(revision), entry.id
+    version = catalogue["rpc.version"]
+    assert version.section_in("2025-11-25") == "mcp 2025-11-25 basic/index.mdx, Messages"
+    assert version.section_in("2026-07-28") == version.section == "mcp 2026-07-28 basic/index.mdx, Messages"
+    assert catalogue["rpc.order-free"].section_in("2025-11-25") == "JSON-RPC 2.0 specification, 6"
+    unknown = catalogue["rpc.unknown-members"]
+    assert unknown.section_in("2025-11-25") == "mcp schema/2025-11-25/schema.ts, Request"
+    assert unknown.section_in("auto") == unknown.section
+
+
 def test_needs_say_why_a_requirement_is_not_exercised() -> None:
     catalogue = load_catalogue()
     entry = catalogue["store.event.distributed"]

@@ -87,6 +87,7 @@ NEEDS: Final[dict[Need, str]] = {
 
 _RANKS: Final[dict[str, int]] = {"MUST": 0, "MUST NOT": 0, "SHOULD": 1, "SHOULD NOT": 1, "MAY": 2}
 _AMBIGUITY = re.compile(r"\b(?:STORE-AMB|AMB|CON|DIFF)-\d+\b")
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 _Text = Annotated[str, Field(min_length=1)]
 _Words = Annotated[tuple[_Text, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
@@ -124,6 +125,11 @@ class Source(_Model):
 
     def __str__(self) -> str:
         return f"{self.document}, {self.section}"
+
+    @property
+    def revisions(self) -> frozenset[str]:
+        """The protocol revisions that the document is of; none if it names none."""
+        return frozenset([*_DATE.findall(self.document), *(["2026-07-28"] if "ext-tasks" in self.document else ())])
 
 
 class Observable(_Model):
@@ -201,6 +207,20 @@ class Requirement(_Model):
     def section(self) -> str:
         """The first source as one string: ``document, section``."""
         return str(self.source[0])
+
+    def section_in(self, revision: str) -> str:
+        """The source to cite to a target of a protocol revision, as one string: ``document, section``.
+
+        Args:
+            revision: such as ``2025-11-25``.  The first source is cited unless it is of another revision; then it is
+                the first one of this revision, or of none.
+        """
+        first = self.source[0]
+        if not first.revisions or revision in first.revisions:
+            return str(first)
+        own = [item for item in self.source if revision in item.revisions]
+        undated = [item for item in self.source if not item.revisions]
+        return str([*own, *undated, first][0])
 
     @property
     def texts(self) -> tuple[str, ...]:

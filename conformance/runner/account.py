@@ -192,7 +192,7 @@ class Account:
             operations=message["operations"],
             expected=message["expected"],
             actual=message["actual"],
-            section=requirement.section,
+            section=requirement.section_in(self._info.revision),
             fingerprint=message["fingerprint"],
             operation=message["operation"],
             state=message["state"],

@@ -64,7 +64,7 @@ def replay_in_child(
     """
     if requirement in _BY_SAMPLE:
         message = _in_child(Job("campaign", spec, _sample(settings)), memory_limit, operations)
-        return [_finding(message, operations, options)] if message is not None else []
+        return [_finding(message, operations, options, spec.revision)] if message is not None else []
 
     def once(known: frozenset[str]) -> Message | None:
         job = Job(
@@ -76,7 +76,7 @@ def replay_in_child(
         )
         return _in_child(job, memory_limit, operations)
 
-    return _all(once, operations, options)
+    return _all(once, operations, options, spec.revision)
 
 
 def _in_child(job: Job, memory_limit: int, operations: Sequence[Operation]) -> Message | None:
@@ -151,7 +151,7 @@ def replay_here(
         with own_loop() as loop:
             return loop.run_until_complete(_once_here(source, operations, options, settings, known))
 
-    return apart_from_running_loop(lambda: _all(once, operations, options))
+    return apart_from_running_loop(lambda: _all(once, operations, options, source.revision))
 
 
 async def _once_here(
@@ -199,23 +199,23 @@ def _sample_here(
         finally:
             beat.close()
     found = [item for item in messages if item["kind"] == "finding" and item["requirement"] in _BY_SAMPLE]
-    return [_finding(item, operations, options) for item in found]
+    return [_finding(item, operations, options, source.revision) for item in found]
 
 
-def _all(once: Once, operations: Sequence[Operation], options: StoreOptions) -> list[Finding]:
+def _all(once: Once, operations: Sequence[Operation], options: StoreOptions, revision: str) -> list[Finding]:
     """Run again past every soft deviation, as the run that found the sequence did."""
     found: dict[str, Finding] = {}
     while len(found) < _DEVIATIONS:
         message = once(frozenset(found))
         if message is None or message["fingerprint"] in found:
             break
-        found[message["fingerprint"]] = _finding(message, operations, options)
+        found[message["fingerprint"]] = _finding(message, operations, options, revision)
         if not message["soft"]:
             break
     return list(found.values())
 
 
-def _finding(message: Message, operations: Sequence[Operation], options: StoreOptions) -> Finding:
+def _finding(message: Message, operations: Sequence[Operation], options: StoreOptions, revision: str) -> Finding:
     requirement = load_catalogue()[message["requirement"]]
     return Finding(
         requirement=requirement.id,
@@ -225,7 +225,7 @@ def _finding(message: Message, operations: Sequence[Operation], options: StoreOp
         operations=sequence_to_json(operations[: message.get("index", len(operations)) + 1]),
         expected=message["expected"],
         actual=message["actual"],
-        section=requirement.section,
+        section=requirement.section_in(revision),
         fingerprint=message["fingerprint"],
         operation=message["operation"],
         state=message["state"],
