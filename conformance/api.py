@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from mcptasks.conformance.adapters import Adapter, AdapterError, find_adapter
-from mcptasks.conformance.engine.campaign import Settings
 from mcptasks.conformance.engine.expand import is_2025
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.errors import UsageError
 from mcptasks.conformance.events import Event, Finding, Outcome, RequirementResult, TargetInfo
 from mcptasks.conformance.outcomes import ExitCode, JudgementOptions

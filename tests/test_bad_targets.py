@@ -22,7 +22,7 @@ import psutil
 import pytest
 
 from mcptasks.conformance.engine.budget import Budget
-from mcptasks.conformance.engine.campaign import Settings
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.runner.child import Child
 from mcptasks.conformance.runner.job import Job, StoreSpec
 

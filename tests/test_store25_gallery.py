@@ -18,8 +18,10 @@ from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.budget import Budget
-from mcptasks.conformance.engine.campaign import Campaign, Settings, replay_once
+from mcptasks.conformance.engine.campaign import Campaign
 from mcptasks.conformance.engine.campaign_2025 import campaign_for
+from mcptasks.conformance.engine.replay import replay_once
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.targets.loading import probe
 from mcptasks.conformance.targets.store import StoreOptions, StoreSource

@@ -16,8 +16,8 @@ from mcptasks.conformance import check_server
 from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.cli import main
 from mcptasks.conformance.engine.beat import Beat
-from mcptasks.conformance.engine.campaign import Settings
 from mcptasks.conformance.engine.expand import is_2025, with_reads
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.engine.wire25_scenarios import control_scenarios, tool_scenarios
 from mcptasks.conformance.engine.wire_tools import Tool, ToolProfile
 from mcptasks.conformance.errors import UsageError

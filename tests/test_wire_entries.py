@@ -13,7 +13,7 @@ import pytest
 from mcptasks.conformance.catalogue.unjudged import UNJUDGED
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.breach import Breach
-from mcptasks.conformance.engine.campaign import Settings
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.engine.wire_campaign import replay_on_server
 from mcptasks.conformance.engine.wire_server import ServerSource, introduce
 from mcptasks.conformance.probes import ALL

@@ -17,7 +17,7 @@ import pytest
 from wire_servers import always, raw_server, response, result
 
 from mcptasks.conformance.engine.budget import Budget
-from mcptasks.conformance.engine.campaign import Settings
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.events import Event, FindingReported, Note, TargetFinished, TargetStarted
 from mcptasks.conformance.runner.run import Target, run_targets
 from mcptasks.conformance.runner.supervisor import RunOptions

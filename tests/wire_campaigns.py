@@ -9,7 +9,7 @@ from typing import Any
 
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.budget import Budget
-from mcptasks.conformance.engine.campaign import Settings
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.runner.job import Job
 from mcptasks.conformance.runner.server_job import ServerWork

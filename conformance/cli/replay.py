@@ -62,7 +62,7 @@ def replay(
     Exit codes: 0 the store behaves now, 1 it still shows a deviation, 2 wrong usage, 3 it cannot be used.
     """
     from mcptasks.conformance.cli.output import console, say
-    from mcptasks.conformance.engine.campaign import Settings
+    from mcptasks.conformance.engine.settings import Settings
     from mcptasks.conformance.errors import UsageError
     from mcptasks.conformance.runner.environment import child_environment
     from mcptasks.conformance.runner.replaying import replay_in_child

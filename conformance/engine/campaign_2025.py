@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcptasks.conformance.engine.beat import Beat
-from mcptasks.conformance.engine.campaign import Campaign, Emit, Settings
+from mcptasks.conformance.engine.campaign import Campaign
 from mcptasks.conformance.engine.plan import BATCH, Features, Phase
 from mcptasks.conformance.engine.plan_2025 import FIXED, STRETCH, Plan25
+from mcptasks.conformance.engine.pursuit import Emit
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.targets.store import StoreSource
 from mcptasks.strategies.operations import Operation
 from mcptasks.strategies.operations_2025 import CreateTask

@@ -7,8 +7,9 @@ from typing import Any, Final, cast
 
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.breach import Breach
-from mcptasks.conformance.engine.campaign import Emit, Settings
 from mcptasks.conformance.engine.investigate import Confirmed
+from mcptasks.conformance.engine.pursuit import Emit
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.engine.wire25_automaton import Wire25Automaton
 from mcptasks.conformance.engine.wire25_interpreter import TTL_MS, Wire25Interpreter
 from mcptasks.conformance.engine.wire25_plan import IDS_2025, Wire25Plan

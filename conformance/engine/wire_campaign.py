@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.breach import Breach
-from mcptasks.conformance.engine.campaign import Campaign, Emit, Settings
+from mcptasks.conformance.engine.campaign import Campaign
 from mcptasks.conformance.engine.entropy import weakness
 from mcptasks.conformance.engine.investigate import Confirmed
 from mcptasks.conformance.engine.plan import Phase
+from mcptasks.conformance.engine.pursuit import Emit
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.engine.wire_automaton import WireAutomaton
 from mcptasks.conformance.engine.wire_interpreter import WireInterpreter

@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, cast
 
 from mcptasks.conformance.baseline import Baseline
 from mcptasks.conformance.catalogue import Need, Requirement, load_catalogue
-from mcptasks.conformance.engine.campaign import Settings
 from mcptasks.conformance.engine.plan import Features
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.events import (
     BoundReached,
     CoverageCell,

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from mcptasks.conformance.engine.budget import Budget
-from mcptasks.conformance.engine.campaign import Settings
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.strategies.json_values import JSON
 

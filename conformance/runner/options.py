@@ -12,7 +12,7 @@ from typing import Final, Literal
 from mcptasks.conformance.baseline import Baseline, read_baseline
 from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.engine.budget import Budget
-from mcptasks.conformance.engine.campaign import Settings
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.errors import UsageError
 from mcptasks.conformance.outcomes import JudgementOptions
 from mcptasks.conformance.runner.account import DEFAULT_MEMORY, RunOptions, selected

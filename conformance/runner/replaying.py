@@ -11,11 +11,12 @@ from typing import Any, Final
 from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.budget import Budget
-from mcptasks.conformance.engine.campaign import Settings, replay_once
 from mcptasks.conformance.engine.campaign_2025 import campaign_for
 from mcptasks.conformance.engine.expand import is_2025
 from mcptasks.conformance.engine.plan import Features, named
 from mcptasks.conformance.engine.plan_2025 import plan_for
+from mcptasks.conformance.engine.replay import replay_once
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.errors import InconclusiveError, SuiteError, TargetUnusableError, UsageError
 from mcptasks.conformance.events import Finding

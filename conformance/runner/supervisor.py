@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mcptasks.conformance.engine.beat import Stage
-from mcptasks.conformance.engine.campaign import Settings
 from mcptasks.conformance.engine.expand import is_2025
 from mcptasks.conformance.engine.plan import same_call
 from mcptasks.conformance.engine.plan_2025 import plan_for
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.events import Event, Outcome, TargetInfo
 from mcptasks.conformance.outcomes import Condition

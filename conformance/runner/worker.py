@@ -24,8 +24,9 @@ from typing import Any, Final
 
 from mcptasks.conformance.adapters import Adapter
 from mcptasks.conformance.engine.beat import Beat, Stage
-from mcptasks.conformance.engine.campaign import Campaign, replay_once
+from mcptasks.conformance.engine.campaign import Campaign
 from mcptasks.conformance.engine.campaign_2025 import campaign_for
+from mcptasks.conformance.engine.replay import replay_once
 from mcptasks.conformance.engine.watchdog import Watchdog
 from mcptasks.conformance.errors import ConformanceError
 from mcptasks.conformance.runner.job import Job, StoreSpec

@@ -17,7 +17,8 @@ import pytest
 
 from mcptasks.conformance.engine.beat import Beat
 from mcptasks.conformance.engine.budget import Budget
-from mcptasks.conformance.engine.campaign import Campaign, Settings
+from mcptasks.conformance.engine.campaign import Campaign
+from mcptasks.conformance.engine.settings import Settings
 from mcptasks.conformance.events import Event, FindingReported
 from mcptasks.conformance.runner.job import StoreSpec
 from mcptasks.conformance.runner.supervisor import RunOptions, Supervisor
