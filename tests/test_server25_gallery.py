@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -16,7 +17,7 @@ from wire_campaigns import OTHER, campaign, findings
 
 from mcptasks.conformance.catalogue import load_catalogue
 from mcptasks.conformance.engine.breach import Breach
-from mcptasks.conformance.engine.wire25_campaign import replay_on_server_25
+from mcptasks.conformance.engine.wire25_campaign import Wire25Campaign, replay_on_server_25
 from mcptasks.conformance.engine.wire25_server import ServerSource25, introduce25
 from mcptasks.conformance.wire.client import Limits
 from mcptasks.conformance.wire.spec import ServerSpec
@@ -33,7 +34,10 @@ from mcptasks.fixtures.gallery import (
     server25_result_faults,
     server25_sdk_faults,
 )
+from mcptasks.fixtures.gallery.server25_base import EntryServer25
 from mcptasks.fixtures.gallery.server_base import start_entry
+from mcptasks.fixtures.server_2025.server import Call
+from mcptasks.fixtures.server_2025.work import Members
 from mcptasks.strategies.operations import Operation, Probe
 
 SEEDS = range(int(os.environ.get("MCPTASKS_GALLERY_SEEDS", "0")))
@@ -91,6 +95,27 @@ def test_what_shows_a_fault_shows_it(entry: Fault) -> None:
     assert breach.requirement == entry.requirements[0]
 
 
+def test_an_early_answer_of_a_server_that_stalls_is_told_from_a_wrong_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    prompt = EntryServer25.get_result
+
+    async def stalled(self: EntryServer25, call: Call) -> Members:
+        time.sleep(0.1)  # nothing is served meanwhile: the suite goes on before the answer has left
+        return await prompt(self, call)
+
+    monkeypatch.setattr(EntryServer25, "get_result", stalled)
+    entry = next(item for item in SERVER_FAULTS if item.name == "server25-second-waiter-ends-the-first")
+    breach = replayed(entry, entry.counterexample)
+    assert breach is not None
+    assert breach.requirement == "tasks25.result.blocks"
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shrinking that no busy machine breaks off."""
+    monkeypatch.setattr(Wire25Campaign, "_proof_seconds", 600.0)
+
+
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     "entry", sampled([entry for entry in SERVER_FAULTS if SEEDS or not probed(entry)], 45), ids=name
 )

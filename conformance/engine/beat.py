@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from mcptasks.strategies.json_values import JSON
 
-__all__ = ["Beat", "Position", "Stage", "Words"]
+__all__ = ["Beat", "Position", "Stage", "Words", "counters", "seen", "tick"]
 
 _SLOTS: Final = 8
 _HEAD: Final = _SLOTS * 8
@@ -44,6 +44,21 @@ class Words(Protocol):
 
     def __setitem__(self, index: int, value: int, /) -> None:
         """Set one counter."""
+
+
+def counters() -> Words:
+    """Counters of nobody but the caller, for runs that no other process watches."""
+    return [0] * _SLOTS
+
+
+def tick(words: Words) -> None:
+    """Note that the suite itself is at work, or waits, and no call of the target is under way."""
+    words[TICKS] += 1
+
+
+def seen(words: Words) -> tuple[int, int]:
+    """What changes as long as a run gets on: calls and ticks."""
+    return words[CALLS], words[TICKS]
 
 
 class Position:
@@ -120,12 +135,11 @@ class Beat:
 
     def seen(self) -> tuple[int, int, int]:
         """What changes as long as the child gets on: calls, ticks and the stage."""
-        words = self.words
-        return words[CALLS], words[TICKS], words[STAGE]
+        return *seen(self.words), self.words[STAGE]
 
     def tick(self) -> None:
-        """The suite itself is at work, and no call of the store is under way."""
-        self.words[TICKS] += 1
+        """See :func:`tick`."""
+        tick(self.words)
 
     def investigating(self, on: bool) -> None:
         """Whether a breach is being confirmed and shrunk."""

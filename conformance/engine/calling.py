@@ -9,7 +9,7 @@ from inspect import isawaitable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from mcptasks.conformance.engine.beat import Words
+from mcptasks.conformance.engine.beat import Words, counters
 from mcptasks.conformance.engine.breach import Breach, Reporter
 from mcptasks.conformance.engine.tasks import TrackedTask
 from mcptasks.conformance.model.automaton import Automaton
@@ -62,7 +62,7 @@ class Caller(Reporter):
         self.automaton = automaton
         self.known = set() if known is None else known
         self.settle = settle
-        self.beat: Words = [0] if beat is None else beat
+        self.beat: Words = counters() if beat is None else beat
         self.exercised = automaton.exercised
         self.repeated: Counter[str] = Counter()
         self.hung = False

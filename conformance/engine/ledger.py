@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mcptasks.conformance.engine.beat import tick
 from mcptasks.conformance.engine.bridged import is_body
 from mcptasks.conformance.engine.listeners import Arrival, Due, Listener
 from mcptasks.conformance.engine.tasks import TrackedTask
@@ -311,7 +312,7 @@ class Ledger:
         while missing and time.monotonic() < deadline:
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.05)
-            self._run.beat[0] += 1  # waiting here is not the target's call
+            tick(self._run.beat)  # waiting here is not the target's call
             self._sort()
             missing = still()
         return missing

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from mcptasks.conformance.engine.beat import tick
 from mcptasks.conformance.engine.listeners import Arrival, Listener
 from mcptasks.conformance.engine.tasks_2025 import TrackedTask25
 from mcptasks.conformance.model.states import Call
@@ -204,7 +205,7 @@ class StatusLedger:
             looks += 1
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.05)
-            self._run.beat[0] += 1  # waiting here is not the target's call
+            tick(self._run.beat)  # waiting here is not the target's call
             self.after_call()
             missing = still()
         return missing

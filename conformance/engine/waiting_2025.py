@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from mcptasks.conformance.engine.beat import tick
 from mcptasks.conformance.engine.bridged import is_body
 from mcptasks.conformance.engine.tasks_2025 import TrackedTask25
 from mcptasks.conformance.model.states import ABSENT, GONE, LIVE, TERMINAL
@@ -210,7 +211,7 @@ class Waiters:
             looks += 1
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.02)
-            self._run.beat[0] += 1  # waiting here is not the target's call
+            tick(self._run.beat)  # waiting here is not the target's call
         return condition()
 
     def _bad(

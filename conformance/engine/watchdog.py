@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mcptasks.conformance.engine.beat import Words
+from mcptasks.conformance.engine.beat import Words, seen
 from mcptasks.conformance.engine.calling import Caller
 
 __all__ = ["Watchdog"]
@@ -25,7 +25,7 @@ class Watchdog:
         self._interpreter: Caller | None = None
         self._task: asyncio.Task[object] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._seen = -1
+        self._seen = (-1, -1)
         self._quiet = 0
 
     def start(self) -> None:
@@ -61,9 +61,9 @@ class Watchdog:
         if self._interpreter is None or self._task is None:
             self._quiet = 0
             return
-        calls = self._beat[0]
-        self._quiet = self._quiet + 1 if calls == self._seen else 0
-        self._seen = calls
+        now = seen(self._beat)
+        self._quiet = self._quiet + 1 if now == self._seen else 0
+        self._seen = now
         # Five quarters: the first look may come just after the call began.
         if self._quiet >= 5:
             self._quiet = 0

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from mcptasks.conformance.engine.beat import Words
 from mcptasks.conformance.engine.breach import Breach, Stop
 from mcptasks.conformance.engine.strangers import stranger_id
 from mcptasks.conformance.engine.wire25_asking import QuestionJudge
@@ -39,7 +40,7 @@ from mcptasks.conformance.model.states import (
 )
 from mcptasks.conformance.model.wire_2025 import ENDED, RUNNING
 from mcptasks.conformance.wire import translate
-from mcptasks.conformance.wire.client import Reply, Words
+from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.names import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
 from mcptasks.conformance.wire_2025.names import TASK_STATUS
@@ -505,6 +506,10 @@ class Wire25Interpreter(Speaking):
             self.look()
             waited = [task for task in self._opened if task.waiters or self._deferred]
             for task in [task for task in waited if task.node.status in LIVE]:
+                # An answer that comes too early must have come before the end is asked for, or it looks like a wrong
+                # one.  Whoever has answered a later request does not stall, and answers now if at all.
+                await self._do(Get(task.name))
+                await self.results.watch(task)
                 await self._do(Complete(task.name, dict(_ENDING)))
             if self._deferred:
                 raise self._deferred[0]

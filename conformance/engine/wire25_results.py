@@ -48,6 +48,16 @@ class Result25:
         self.check(task)
         return waiting
 
+    async def watch(self, task: Task25) -> None:
+        """Give the waiters of a task that lives a moment in which an answer would be too early.
+
+        Raises:
+            Stop: one is answered.
+        """
+        session = await self._run.session()
+        await session.until(lambda: bool(session.lost) or any(item.done for item in task.waiters), _BLOCKING_S)
+        self.check(task)
+
     @staticmethod
     async def _until_over(session: Session, waiting: Waiting, seconds: float) -> None:
         await session.until(lambda: waiting.done or bool(session.lost), seconds)

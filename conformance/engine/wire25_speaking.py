@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
+from mcptasks.conformance.engine.beat import Words, counters
 from mcptasks.conformance.engine.breach import Breach, Reporter, Stop
 from mcptasks.conformance.engine.wire25_automaton import Wire25Automaton
 from mcptasks.conformance.engine.wire25_describe import method_of, word
@@ -16,7 +17,7 @@ from mcptasks.conformance.engine.wire25_tasks import Task25
 from mcptasks.conformance.engine.wire_profiles import Profile
 from mcptasks.conformance.errors import TargetUnusableError
 from mcptasks.conformance.model.automaton import Cause
-from mcptasks.conformance.wire.client import Reply, Words
+from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.problems import Smell
 from mcptasks.conformance.wire_2025.problems import BROKEN, SessionProblem
 from mcptasks.conformance.wire_2025.session import Session
@@ -57,7 +58,7 @@ class Speaking(Reporter):
         self.automaton = automaton
         self.known = set() if known is None else known
         self.settle = settle
-        self.beat: Words = [0] if beat is None else beat
+        self.beat: Words = counters() if beat is None else beat
         self.exercised = automaton.exercised
         self.client.exercised = automaton.exercised
         self.repeated: Counter[str] = Counter()

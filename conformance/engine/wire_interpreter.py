@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
+from mcptasks.conformance.engine.beat import Words, counters
 from mcptasks.conformance.engine.breach import Breach, Reporter, Stop
 from mcptasks.conformance.engine.strangers import stranger_id
 from mcptasks.conformance.engine.wire_answers import AnswerJudge
@@ -30,7 +31,7 @@ from mcptasks.conformance.model.automaton import Cause
 from mcptasks.conformance.model.states import ABSENT, GONE, STATUSES, TERMINAL, WORKING, Call, TaskState
 from mcptasks.conformance.model.wire_2026 import RUNNING
 from mcptasks.conformance.wire import translate
-from mcptasks.conformance.wire.client import Reply, Words
+from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.names import INVALID_PARAMS
 from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
 from mcptasks.conformance.wire.stdio_scope import is_told
@@ -81,7 +82,7 @@ class WireInterpreter(Reporter):
         self.automaton = automaton
         self.known = set() if known is None else known
         self.settle = settle
-        self.beat: Words = [0] if beat is None else beat
+        self.beat: Words = counters() if beat is None else beat
         self.exercised = automaton.exercised
         self.client.exercised = automaton.exercised
         self.client.impatient = lambda requirement: f"{requirement}/get/every/stream" in self.known

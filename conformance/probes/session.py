@@ -240,6 +240,7 @@ class ProbeSession(ProbeFindings):
             given = body.get("params") if isinstance(body, Mapping) else None
             asking: Mapping[str, JSON] = given if isinstance(given, Mapping) else {}
             self._answered(method, asking)
+            self._hold_back(method)
         answer = await self._paced(sender, http_method, whole, data, fresh, until, seconds)
         if isinstance(method, str) and answer.problem == SILENT and until is None and seconds is None:
             await self._silent(method, asking)
@@ -253,6 +254,11 @@ class ProbeSession(ProbeFindings):
         elif isinstance(method, str) and answer.error is not None:
             self.exercised[f"refused:{method}"] += 1
         return answer
+
+    def _hold_back(self, method: str) -> None:
+        """Keep a request for the end of each task, and of the one that this request may create."""
+        if method == "tools/call":
+            self.client.reserve = max(self.client.reserve, len(self.tasks) + 1)
 
     def _answered(self, method: str, params: Mapping[str, JSON]) -> None:
         """Go on only if such requests are answered at all.
@@ -343,6 +349,7 @@ class ProbeSession(ProbeFindings):
             ProbeSkipped: the answer cannot be read.
         """
         self._answered(method, params)
+        self._hold_back(method)
         message = self.message(method, params, request_id=next(self._ids))
         lines = [(name.encode(), value.encode("latin-1")) for name, value in self.headers_of(message).items()]
         self._commands.add("POST", lines, encode(message), creates=creates)
@@ -398,7 +405,6 @@ class ProbeSession(ProbeFindings):
         """
         name = f"t{len(self.tasks) + 1}"
         params = self.profile.opening(name, [Create(name), *wanted])
-        self.client.reserve = len(self.tasks) + 1
         reply = await self.request("tools/call", params, creates=name)
         result = reply.result
         if result is None or not isinstance(result.get("taskId"), str) or not result["taskId"]:

@@ -151,6 +151,8 @@ class ProbeSession25(ProbeFindings):
             ProbeOver: the session broke at it, which is a breach.
         """
         speaking = await self.session() if session is None else session
+        if method == "tools/call":  # one for the end of each task, and of the one that this may create
+            self.client.reserve = max(self.client.reserve, len(self.tasks) + 1)
         self._transcript.add(method, params, creates=creates, session=self._number(speaking))
         try:
             reply = await speaking.request(method, params, seconds=seconds)
@@ -320,7 +322,6 @@ class ProbeSession25(ProbeFindings):
         """
         speaking = await self.session() if session is None else session
         params = self.creation(*wanted, task=task, meta=meta)
-        self.client.reserve = len(self.tasks) + 1
         reply = await self.request("tools/call", params, session=speaking, creates=f"t{len(self.tasks) + 1}")
         return self.adopt(reply, speaking)
 
@@ -442,7 +443,7 @@ class ProbeSession25(ProbeFindings):
         await self.client.pacer.sleep(_PULSE_S)
         try:
             await session.request("ping", beyond=True, seconds=2.0)
-        except SessionProblem:
+        except WireProblem:
             await self.server.leave()
 
     async def _end_silently(self, task: ProbeTask25) -> None:

@@ -90,6 +90,7 @@ class ServerWork:
             url,
             limits=limits_of(timeout),
             beat=self._beat.words,
+            alive=self._beat.tick,
             version=_version(),
             stdio=self._stdio,
         )

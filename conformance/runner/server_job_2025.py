@@ -62,7 +62,7 @@ class ServerWork25:
         self._beat = beat
         self._revive = revive
         limits = Limits(answer_s=job.settings.timeout)
-        self._client = Client25(job.spec, url, limits=limits, beat=beat.words, version=version)
+        self._client = Client25(job.spec, url, limits=limits, beat=beat.words, alive=beat.tick, version=version)
         self._source: ServerSource25 | None = None
 
     async def open(self) -> Wire25Campaign | None:

@@ -13,16 +13,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn
 from urllib.parse import urlsplit
 
 import httpx
 
+from mcptasks.conformance.wire.allowance import Allowance, Words
 from mcptasks.conformance.wire.envelopes import Answer, code_smells, read_answer, read_streamed
 from mcptasks.conformance.wire.json_text import BadTextError, decode
 from mcptasks.conformance.wire.names import INTERNAL_ERROR
 from mcptasks.conformance.wire.pacing import Pacer, retry_after
-from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
+from mcptasks.conformance.wire.problems import Smell, WireProblem
 from mcptasks.conformance.wire.requests import Outgoing, RequestMaker
 from mcptasks.conformance.wire.sending import is_refused, sender_for
 from mcptasks.conformance.wire.spec import ServerSpec
@@ -31,7 +32,7 @@ from mcptasks.conformance.wire.stdio_channel import StdioChannel
 from mcptasks.conformance.wire.stdio_scope import over_stdio
 from mcptasks.strategies.json_values import JSON, text_of
 
-__all__ = ["Limits", "Reply", "WireClient", "Words", "asked"]
+__all__ = ["Limits", "Reply", "WireClient", "asked"]
 
 _READS: Final = frozenset({"server/discover", "tools/list", "tasks/get"})
 """Methods that change nothing: sent again when a kept-alive connection turns out to be closed."""
@@ -42,16 +43,6 @@ _ATTEMPTS: Final = 10
 _EVENTS: Final = 10_000
 _EVERY_REPLY: Final = ("rpc.version", "rpc.id-echo", "rpc.result-xor-error", "http.response-type")
 _EVERY_LINE: Final = ("stdio.messages-only", "stdio.one-line", "stdio.no-requests")
-
-
-class Words(Protocol):
-    """Numbers that can be counted up: a list, or memory shared with another process."""
-
-    def __getitem__(self, index: int, /) -> int:
-        """The number there."""
-
-    def __setitem__(self, index: int, value: int, /) -> None:
-        """Set the number there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +82,14 @@ def asked(method: str, params: Mapping[str, JSON]) -> str:
     return f"{method} of {tool}" if method == "tools/call" and isinstance(tool, str) else method
 
 
-class WireClient:
+class WireClient(Allowance):
     """A client of one server.
 
     Args:
         spec: the server.
         limits: of every answer.
         beat: ``beat[0]`` is incremented for every request.
+        alive: called to show a watchdog that waiting is no hang.
         version: of the suite.
         exercised: counts of observations by requirement, added to.
         stdio: the channel to a server over stdio, instead of HTTP.
@@ -110,29 +102,23 @@ class WireClient:
         *,
         limits: Limits | None = None,
         beat: Words | None = None,
+        alive: Callable[[], None] | None = None,
         version: str = "0",
         exercised: Counter[str] | None = None,
         stdio: StdioChannel | None = None,
     ) -> None:
+        super().__init__(spec.max_requests, beat, alive)
         self.limits = limits or Limits()
         self.stdio = stdio
-        self.requests = 0
         self.exercised: Counter[str] = Counter() if exercised is None else exercised
         self._url = httpx.URL(url).copy_with(userinfo=b"")  # it goes as a header
         self.endpoint = _endpoint(url) if stdio is None else stdio.name
-        self._left = spec.max_requests
-        self.reserve = 0
-        """Requests kept back to end what is open."""
         self._unanswered: Counter[str] = Counter()
-        self._beat: Words = [0] if beat is None else beat
-        self.pacer = Pacer(spec.rate, self._alive)
+        self.pacer = Pacer(spec.rate, self.alive)
         self._maker = RequestMaker(version, [(line.name, line.resolved()) for line in spec.sent_headers])
         self.impatient: Callable[[str], bool] = lambda fingerprint: False
         """Whether a smell is known already, so that no time is spent to see it again."""
         self._http = sender_for(self._url, kept=4, idle_s=600.0, stdio=stdio)
-
-    def _alive(self) -> None:
-        self._beat[0] += 1
 
     async def close(self) -> None:
         """Close its connections."""
@@ -161,7 +147,7 @@ class WireClient:
             method: such as ``tasks/get``.
             params: without ``_meta``.
             capabilities: declared instead of the usual ones.
-            beyond: send it even if no request is left: it ends a task that is open.
+            beyond: it ends a task that is open: see :meth:`spend`.
 
         Raises:
             WireProblem: there is no answer that can be read.
@@ -220,19 +206,6 @@ class WireClient:
     def unanswered(self, method: str, params: Mapping[str, JSON]) -> None:
         """Note that such a request had no answer in time."""
         self._unanswered[asked(method, params)] += 1
-
-    def spend(self, *, beyond: bool = False) -> None:
-        """Count a request that is about to be sent.
-
-        Raises:
-            RequestsSpentError: none is left.
-        """
-        if self._left is not None:
-            if self._left <= self.reserve and not beyond:
-                raise RequestsSpentError
-            self._left -= 1
-        self.requests += 1
-        self._beat[0] += 1
 
     async def _exchange(self, outgoing: Outgoing, *, again: bool) -> Reply | float:
         """One exchange: the answer, or for how many seconds the server asks to wait."""

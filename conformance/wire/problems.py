@@ -7,7 +7,7 @@ from typing import Final, Literal
 __all__ = ["ProblemKind", "RequestsSpentError", "Smell", "WireProblem"]
 
 ProblemKind = Literal[
-    "unreachable", "silent", "closed", "refused", "not-mcp", "too-big", "endless", "malformed", "over-limit"
+    "unreachable", "silent", "closed", "refused", "not-mcp", "too-big", "endless", "malformed", "over-limit", "spent"
 ]
 
 
