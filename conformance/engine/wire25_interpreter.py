@@ -22,7 +22,7 @@ from mcptasks.conformance.engine.wire25_listing import List25
 from mcptasks.conformance.engine.wire25_reads import Read25
 from mcptasks.conformance.engine.wire25_results import Result25
 from mcptasks.conformance.engine.wire25_server import OpenServer25
-from mcptasks.conformance.engine.wire25_speaking import Speaking
+from mcptasks.conformance.engine.wire25_speaking import Speaking25
 from mcptasks.conformance.engine.wire25_tasks import Task25, ending_of
 from mcptasks.conformance.engine.wire_profiles import Control, step_of
 from mcptasks.conformance.errors import InconclusiveError
@@ -85,7 +85,7 @@ class _SkippedError(Exception):
     """The rest of the sequence says nothing."""
 
 
-class Wire25Interpreter(Speaking):
+class Wire25Interpreter(Speaking25):
     """Runs sequences on one server.
 
     Args:
@@ -106,8 +106,6 @@ class Wire25Interpreter(Speaking):
         beat: Words | None = None,
     ) -> None:
         super().__init__(store, automaton, known, settle, beat, self._begin)
-        self.hung = False
-        """Set by a watchdog; here every request has a deadline of its own."""
         self.reads = Read25(self)
         self.results = Result25(self)
         self.questions = QuestionJudge(self)

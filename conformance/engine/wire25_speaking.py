@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Final
 
-from mcptasks.conformance.engine.beat import Words, counters
-from mcptasks.conformance.engine.breach import Breach, Reporter, Stop
+from mcptasks.conformance.engine.beat import Words
+from mcptasks.conformance.engine.breach import Breach, Stop
 from mcptasks.conformance.engine.wire25_automaton import Wire25Automaton
 from mcptasks.conformance.engine.wire25_describe import method_of, word
 from mcptasks.conformance.engine.wire25_server import OpenServer25
 from mcptasks.conformance.engine.wire25_tasks import Task25
-from mcptasks.conformance.engine.wire_profiles import Profile
+from mcptasks.conformance.engine.wire_speaking import LARGE, Speaker
 from mcptasks.conformance.errors import TargetUnusableError
-from mcptasks.conformance.model.automaton import Cause
 from mcptasks.conformance.wire.client import Reply
-from mcptasks.conformance.wire.problems import Smell
+from mcptasks.conformance.wire_2025.client import Client25
+from mcptasks.conformance.wire_2025.forms import Forms25
 from mcptasks.conformance.wire_2025.problems import BROKEN, SessionProblem
 from mcptasks.conformance.wire_2025.session import Session
+from mcptasks.conformance.wire_2025.transcript import Transcript25
 from mcptasks.strategies.json_values import JSON
 
-__all__ = ["Speaking"]
-
-_LARGE: Final = 32 * 1024
-"""Bytes of a request above which a server may refuse it (contract, section 2)."""
+__all__ = ["Speaking25"]
 
 
-class Speaking(Reporter):
+class Speaking25(Speaker):
     """Requests in the session of a sequence, and breaches with the commands that show them.
 
     Args:
@@ -41,6 +36,13 @@ class Speaking(Reporter):
         begun: called with the session when the sequence begins to use it.
     """
 
+    store: OpenServer25
+    automaton: Wire25Automaton
+    client: Client25
+    forms: Forms25
+    transcript: Transcript25
+    _message = "message"
+
     def __init__(
         self,
         store: OpenServer25,
@@ -50,22 +52,14 @@ class Speaking(Reporter):
         beat: Words | None,
         begun: Callable[[Session], None],
     ) -> None:
-        self.store = store
-        self.client = store.client
-        self.profile: Profile = store.profile
-        self.forms = store.forms
-        self.transcript = store.transcript
-        self.automaton = automaton
-        self.known = set() if known is None else known
-        self.settle = settle
-        self.beat: Words = counters() if beat is None else beat
-        self.exercised = automaton.exercised
-        self.client.exercised = automaton.exercised
-        self.repeated: Counter[str] = Counter()
-        self.index = 0
+        super().__init__(store, automaton, known, settle, beat)
         self.tasks: dict[str, Task25] = {}
         self._begun = begun
         self.silence()
+
+    @staticmethod
+    def _words(name: str, state: str) -> tuple[str, str]:
+        return method_of(name), word(state)
 
     def silence(self) -> None:
         """Forget what was said in the last sequence."""
@@ -97,37 +91,6 @@ class Speaking(Reporter):
             yield
         except Stop as stop:
             self._deferred.append(stop)
-
-    def _with_proof(self, found: Breach) -> Breach:
-        return replace(found, curl=self.transcript.commands(self._made))
-
-    def soft(self, requirement: str, operation: str, state: str, aspect: str, actual: str, expected: str) -> None:
-        """Report what the sequence can go on after."""
-        self.breach(requirement, operation, operation, state, aspect, actual, expected, actual, soft=True)
-
-    def inconclusive(self, task: Task25, cause: Cause) -> None:
-        """An effect did not come in time, where that may have reasons of its own."""
-        task.unjudged = True
-        self.store.note(
-            f"{method_of(cause.name)} on a task that was {word(cause.state)}: no effect within "
-            f"{self.deadline(task):g} s; not judged, since tasks of this profile move by themselves"
-        )
-
-    def smelled(self, smells: Iterable[Smell], operation: str, method: str) -> None:
-        """Report what is wrong with the form of a message."""
-        for smell in smells:
-            self.breach(
-                smell.requirement,
-                operation,
-                operation,
-                "every",
-                smell.aspect.removeprefix("!"),
-                f"{method}: the message {smell.actual}",
-                smell.expected,
-                f"the message {smell.actual}",
-                soft=True,
-                warning=smell.aspect.startswith("!"),
-            )
 
     def broken(self, problem: SessionProblem, operation: str) -> None:
         """Report a request that broke the session, or had no answer that can be read.
@@ -162,13 +125,6 @@ class Speaking(Reporter):
 
     # --- requests --------------------------------------------------------------------------
 
-    def deadline(self, task: Task25 | None) -> float:
-        """Seconds until an effect must show (contract, section 4)."""
-        if self.settle is not None:
-            return self.settle
-        poll = (task.poll_ms or 0) / 1000 if task is not None else 0.0
-        return max(2.0, 5 * poll) if self.profile.settles else max(10.0, 20 * poll)
-
     async def send(self, operation: str, method: str, params: Mapping[str, JSON], *, creates: str = "") -> Reply | None:
         """Send a request; ``None`` if the server refuses it for its size.
 
@@ -192,7 +148,7 @@ class Speaking(Reporter):
             self.broken(problem, operation)
             raise AssertionError("a breach without its stop") from problem
         self.took(reply, operation)
-        return None if reply.error is not None and reply.sent_bytes > _LARGE else reply
+        return None if reply.error is not None and reply.sent_bytes > LARGE else reply
 
     def took(self, reply: Reply, operation: str) -> None:
         """Count an answer, and judge what is wrong with it as a message."""

@@ -9,38 +9,33 @@ is ``tasks/update``, ``Cancel`` is ``tasks/cancel``.  Operations that only a sto
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Final
 
-from mcptasks.conformance.engine.beat import Words, counters
-from mcptasks.conformance.engine.breach import Breach, Reporter, Stop
+from mcptasks.conformance.engine.beat import Words
+from mcptasks.conformance.engine.breach import Breach, Stop
 from mcptasks.conformance.engine.strangers import stranger_id
 from mcptasks.conformance.engine.wire_answers import AnswerJudge
 from mcptasks.conformance.engine.wire_automaton import WireAutomaton
 from mcptasks.conformance.engine.wire_compare import compare_with_call
 from mcptasks.conformance.engine.wire_describe import method_of, word
-from mcptasks.conformance.engine.wire_profiles import Control, Profile, Step, step_of
+from mcptasks.conformance.engine.wire_profiles import Control, Step, step_of
 from mcptasks.conformance.engine.wire_reads import ReadJudge
 from mcptasks.conformance.engine.wire_server import OpenServer
+from mcptasks.conformance.engine.wire_speaking import Speaking
 from mcptasks.conformance.engine.wire_tasks import WireTask, payload_of
-from mcptasks.conformance.errors import InconclusiveError, TargetUnusableError
-from mcptasks.conformance.model.automaton import Cause
+from mcptasks.conformance.errors import InconclusiveError
 from mcptasks.conformance.model.states import ABSENT, GONE, STATUSES, TERMINAL, WORKING, Call, TaskState
 from mcptasks.conformance.model.wire_2026 import RUNNING
 from mcptasks.conformance.wire import translate
 from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.names import INVALID_PARAMS
-from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
-from mcptasks.conformance.wire.stdio_scope import is_told
+from mcptasks.conformance.wire.problems import RequestsSpentError, WireProblem
 from mcptasks.strategies.json_values import JSON, Payload, text_of
 from mcptasks.strategies.operations import Cancel, Complete, Create, Fail, Get, Operation, Resolve, SetInput
 
 __all__ = ["WireInterpreter"]
-_LARGE: Final = 32 * 1024
-"""Bytes of a request above which a server may refuse it (contract, section 2)."""
 _REFUSALS: Final = 20
 """Creations that may be refused in a row before the server counts as one that never makes a task."""
 _ENDING: Final[dict[str, JSON]] = {"content": [{"type": "text", "text": "ended by the conformance suite"}]}
@@ -54,7 +49,7 @@ class _SkippedError(Exception):
     """The rest of the sequence says nothing."""
 
 
-class WireInterpreter(Reporter):
+class WireInterpreter(Speaking):
     """Runs sequences on one server.
 
     Args:
@@ -74,22 +69,8 @@ class WireInterpreter(Reporter):
         settle: float | None = None,
         beat: Words | None = None,
     ) -> None:
-        self.store = store
-        self.client = store.client
-        self.profile: Profile = store.profile
-        self.forms = store.forms
-        self.transcript = store.transcript
-        self.automaton = automaton
-        self.known = set() if known is None else known
-        self.settle = settle
-        self.beat: Words = counters() if beat is None else beat
-        self.exercised = automaton.exercised
-        self.client.exercised = automaton.exercised
+        super().__init__(store, automaton, known, settle, beat)
         self.client.impatient = lambda requirement: f"{requirement}/get/every/stream" in self.known
-        self.repeated: Counter[str] = Counter()
-        self.hung = False
-        """Set by a watchdog; here every request has a deadline of its own."""
-        self.index = 0
         self.reads = ReadJudge(self)
         self.answers = AnswerJudge(self)
         self._operations: Sequence[Operation] = ()
@@ -168,87 +149,6 @@ class WireInterpreter(Reporter):
         if handler is not None:
             await handler(operation)
 
-    # --- breaches --------------------------------------------------------------------------
-
-    def _with_proof(self, found: Breach) -> Breach:
-        return replace(found, curl=self.transcript.commands(self._made))
-
-    def soft(self, requirement: str, operation: str, state: str, aspect: str, actual: str, expected: str) -> None:
-        """Report what the sequence can go on after."""
-        self.breach(requirement, operation, operation, state, aspect, actual, expected, actual, soft=True)
-
-    def inconclusive(self, task: WireTask, cause: Cause) -> None:
-        """An effect did not come in time, where that may have reasons of its own."""
-        task.unjudged = True
-        self.store.note(
-            f"{method_of(cause.name)} on a task that was {word(cause.state)}: no effect within "
-            f"{self.deadline(task):g} s; not judged, since tasks of this profile move by themselves"
-        )
-
-    def _smells(self, smells: Iterable[Smell], operation: str, method: str) -> None:
-        for smell in smells:
-            if is_told(smell, self.known):
-                continue
-            warning = smell.aspect.startswith("!")
-            self.breach(
-                smell.requirement,
-                operation,
-                operation,
-                "every",
-                smell.aspect.removeprefix("!"),
-                f"{method}: the answer {smell.actual}",
-                smell.expected,
-                f"the answer {smell.actual}",
-                soft=True,
-                warning=warning,
-            )
-
-    # --- requests --------------------------------------------------------------------------
-
-    def deadline(self, task: WireTask | None) -> float:
-        """Seconds until an effect must show (contract, section 4)."""
-        if self.settle is not None:
-            return self.settle
-        poll = (task.poll_ms or 0) / 1000 if task is not None else 0.0
-        return max(2.0, 5 * poll) if self.profile.settles else max(10.0, 20 * poll)
-
-    async def send(
-        self,
-        operation: str,
-        method: str,
-        params: Mapping[str, JSON],
-        *,
-        creates: str = "",
-        capabilities: Mapping[str, JSON] | None = None,
-    ) -> Reply | None:
-        """Send a request; ``None`` if the server refuses it for its size."""
-        self.transcript.add(method, params, capabilities, creates)
-        try:
-            reply = await self.client.request(method, params, capabilities=capabilities)
-        except WireProblem as problem:
-            if problem.kind == "over-limit":
-                return None
-            if problem.requirement is None:
-                raise TargetUnusableError(f"{self.client.endpoint}: {problem.line}") from problem
-            self.breach(
-                problem.requirement,
-                operation,
-                operation,
-                "every",
-                problem.kind,
-                problem.text,
-                f"{method} is answered with one JSON-RPC message "
-                + ("on a line" if self.client.stdio is not None else "as application/json or text/event-stream"),
-                problem.text,
-            )
-            raise AssertionError("a breach without its stop") from problem
-        self.exercised["refused:" + method if reply.error is not None else "answered:" + method] += 1
-        if reply.smells:
-            self._smells(reply.smells, operation, method)
-        if reply.error is not None and reply.sent_bytes > _LARGE:
-            return None
-        return reply
-
     # --- tasks -----------------------------------------------------------------------------
 
     def _task(self, name: str) -> WireTask:
@@ -283,7 +183,7 @@ class WireInterpreter(Reporter):
         self.changes.append("create")
         self.automaton.coverage[("create", ABSENT)] += 1
         self.automaton.shapes["create"] += 1
-        self._smells(self.forms.created(result), "create", "tools/call")
+        self.smelled(self.forms.created(result), "create", "tools/call")
         task_id, status = result.get("taskId"), result.get("status")
         if not isinstance(task_id, str) or not task_id:
             raise _SkippedError  # reported by its form
@@ -390,7 +290,7 @@ class WireInterpreter(Reporter):
         self.automaton.shapes[f"get-{result.get('status')}"] += 1
         smells = self.forms.task(result)
         if smells:
-            self._smells(smells, "get", "tasks/get")
+            self.smelled(smells, "get", "tasks/get")
             # What has no proper form is no news for the model, which would give it a second name.
             task.unjudged |= any(smell.aspect in _JUDGED for smell in smells)
 
@@ -491,7 +391,7 @@ class WireInterpreter(Reporter):
             return "invalid" if reply.code == INVALID_PARAMS else "error"
         method = reply.method
         self.automaton.shapes["update" if operation == "resolve" else "cancel"] += 1
-        self._smells(self.forms.ack(method, reply.result), operation, method)
+        self.smelled(self.forms.ack(method, reply.result), operation, method)
         return "ack"
 
     def _conclude(self, task: WireTask, call: Call, answer: str, reply: Reply) -> None:
