@@ -299,8 +299,8 @@ class Eats(MemoryTaskStore):
 
     async def set_failed(self, task_id: str, error: Any) -> None:
         while True:
-            self.hoard.append(bytearray(8 * 2**20))
-            time.sleep(0.001)
+            self.hoard.append(bytearray(300 * 2**20))  # at once: by small steps a busy machine may seem to hang
+            time.sleep(3600)
 
 
 # --- litter -------------------------------------------------------------------------------------

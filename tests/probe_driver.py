@@ -34,7 +34,7 @@ class Probed:
 def probe(
     url: str,
     wanted: Callable[[Probe], bool] = lambda probe: True,
-    answer_s: float = 2.0,
+    answer_s: float = 4.0,
     profile: ProfileName | None = None,
     peer_url: str = "",
     dual: bool = False,
@@ -44,8 +44,9 @@ def probe(
 
     async def run() -> None:
         spec = ServerSpec(url, profile=profile, peer_url=peer_url)
-        async with WireClient(spec, url, limits=Limits(answer_s=answer_s)) as client:
+        async with WireClient(spec, url, limits=Limits(answer_s=10.0)) as client:
             source = ServerSource(client, (await introduce(client, spec)).profile, spec, url, lambda text: None)
+            client.limits = Limits(answer_s=answer_s)  # what has to start up may take longer
             source.opened.dual = dual
             for item in applicable(source):
                 if wanted(item):

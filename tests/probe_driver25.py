@@ -15,14 +15,15 @@ from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire_2025.client import Client25
 
 
-def probe25(url: str, wanted: Callable[[Probe], bool] = lambda probe: True, answer_s: float = 2.0) -> Probed:
+def probe25(url: str, wanted: Callable[[Probe], bool] = lambda probe: True, answer_s: float = 4.0) -> Probed:
     """Run the wanted probes once each against the server at ``url``."""
     out = Probed()
 
     async def run() -> None:
         spec = ServerSpec(url)
-        client = Client25(spec, url, limits=Limits(answer_s=answer_s))
+        client = Client25(spec, url, limits=Limits(answer_s=10.0))
         introduction, session = await introduce25(client, spec)
+        client.limits = Limits(answer_s=answer_s)  # what has to start up may take longer
         source = ServerSource25(client, introduction, spec, url, lambda text: None)
         source.opened.adopt(session)
         try:

@@ -26,6 +26,7 @@ def over(
     work: Callable[[ServerSource, Introduction], Awaitable[T]],
     *,
     answer_s: float = 5.0,
+    start_s: float = 20.0,
     profile: ProfileName | None = None,
     gently: float = 0.3,
 ) -> T:
@@ -36,8 +37,9 @@ def over(
         channel = StdioChannel(command)
         await channel.start()
         try:
-            async with WireClient(spec, STDIO_URL, limits=Limits(answer_s=answer_s), stdio=channel) as client:
+            async with WireClient(spec, STDIO_URL, limits=Limits(answer_s=start_s), stdio=channel) as client:
                 told = await introduce(client, spec)
+                client.limits = Limits(answer_s=answer_s)
                 source = ServerSource(client, told.profile, spec, STDIO_URL, lambda text: None)
                 return await work(source, told)
         finally:

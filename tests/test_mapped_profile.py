@@ -37,7 +37,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 def test_init_proposes_what_the_tools_were_seen_to_do(shop: str, tmp_path: Path) -> None:
     file = tmp_path / "shop.toml"
-    code, output = run("init", "--url", shop, "--out", str(file), "--wait", "0.4")
+    code, output = run("init", "--url", shop, "--out", str(file), "--wait", "4")
     assert code == 0
     assert "burn: makes a task that completes with isError" in output
     roles = {role: tool["name"] for role, tool in read_mapping(file).items()}

@@ -82,13 +82,14 @@ class NeverAnswers(TaskServer):
         return {}
 
 
-def learned(url: str) -> tuple[str | None, int, Counter[str]]:
+def learned(url: str, answer_s: float = 10.0) -> tuple[str | None, int, Counter[str]]:
     """Why there are no subscriptions, with how many requests it was found, and what the introduction had counted."""
 
     async def run() -> tuple[str | None, int, Counter[str]]:
         spec = ServerSpec(url)
-        async with WireClient(spec, url, limits=Limits(answer_s=0.3)) as client:
+        async with WireClient(spec, url, limits=Limits(answer_s=10.0)) as client:
             source = ServerSource(client, (await introduce(client, spec)).profile, spec, url, lambda text: None)
+            client.limits = Limits(answer_s=answer_s)
             before = client.requests
             why = await learn_listening(source)
             assert source.opened.listens is (why is None)
@@ -107,4 +108,6 @@ def test_a_server_is_asked_once_whether_it_has_subscriptions() -> None:
     with start_server(MemoryTaskStore) as server:
         assert learned(server.url)[:2] == (None, 1)
     with start_server(MemoryTaskStore, make_server=NeverAnswers) as server:
-        assert learned(server.url)[0] == "the server does not offer subscriptions/listen: it gave no answer in time"
+        assert (
+            learned(server.url, 0.5)[0] == "the server does not offer subscriptions/listen: it gave no answer in time"
+        )

@@ -171,36 +171,47 @@ def proxied(refuses: re.Pattern[bytes] | None = None, *, cancels: bool = False) 
 
     Args:
         refuses: requests with such bytes in them are refused.
-        cancels: the tasks that were created on a connection are cancelled when it is closed.
+        cancels: the tasks that were created on a connection are cancelled when it is closed, before another is served.
     """
     with start_server(MemoryTaskStore) as server:
         parts = urlsplit(server.url)
         host, port = str(parts.hostname), int(parts.port or 0)
 
+        doomed: set[asyncio.Task[None]] = set()
+
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if doomed:
+                await asyncio.wait(set(doomed), timeout=20)
+            serving = asyncio.current_task()
+            assert serving is not None
             upstream, onward = await asyncio.open_connection(host, port)
             created: list[str] = []
 
             async def back() -> None:
                 while data := await upstream.read(2**16):
                     if b'"resultType":"task"' in data:
+                        if cancels:
+                            doomed.add(serving)
                         created.extend(re.findall(r'"taskId":"([^"]+)"', data.decode()))
                     writer.write(data)
                 writer.close()
 
             returning = asyncio.ensure_future(back())
-            with suppress(ConnectionError):
-                while data := await reader.read(2**16):
-                    if refuses is not None and refuses.search(data):
-                        writer.write(_REFUSED)
-                        await writer.drain()
-                        break
-                    onward.write(data)
-            onward.close()
-            if cancels:
-                for task_id in created:
-                    await _cancel(host, port, task_id)
-            returning.cancel()
+            try:
+                with suppress(ConnectionError):
+                    while data := await reader.read(2**16):
+                        if refuses is not None and refuses.search(data):
+                            writer.write(_REFUSED)
+                            await writer.drain()
+                            break
+                        onward.write(data)
+                onward.close()
+                if cancels:
+                    for task_id in created:
+                        await _cancel(host, port, task_id)
+            finally:
+                returning.cancel()
+                doomed.discard(serving)
 
         with raw_server(handle) as url:
             yield url

@@ -132,7 +132,7 @@ def test_a_revision_that_a_server_does_not_speak(server: ServerHandle) -> None:
 
 def test_init_finds_out_what_tools_do(server: ServerHandle, tmp_path: Path) -> None:
     out = tmp_path / "mapping.toml"
-    code = main(["init", "--url", server.url, "--revision", "2025-11-25", "--out", str(out), "--wait", "0.6"])
+    code = main(["init", "--url", server.url, "--revision", "2025-11-25", "--out", str(out), "--wait", "4"])
     assert code == 0
     mapped = tomllib.loads(out.read_text(encoding="utf-8"))["tools"]
     assert mapped["tool_error"]["name"] == "failing_job"

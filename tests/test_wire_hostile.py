@@ -17,7 +17,9 @@ from mcptasks.conformance.errors import TargetUnusableError
 from mcptasks.conformance.wire.client import Limits, WireClient
 from mcptasks.conformance.wire.spec import ServerSpec
 
-LIMITS = Limits(body_bytes=1 << 20, answer_s=0.6, stream_end_s=0.1)
+LIMITS = Limits(body_bytes=1 << 20, answer_s=10.0, stream_end_s=0.1)
+SHORT = Limits(body_bytes=1 << 20, answer_s=2.0, stream_end_s=0.1)
+"""For what ends by the time it takes alone: enough for a machine that stalls, and waited for in full."""
 SSE = "text/event-stream"
 
 
@@ -38,7 +40,7 @@ def line_of(handler: Handler, limits: Limits = LIMITS) -> str:
     with raw_server(handler) as url:
         started = time.monotonic()
         line = asyncio.run(ask(url))
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 25
     assert "\n" not in line
     assert line.startswith("http://127.0.0.1:")
     return line.partition("/mcp: ")[2]
@@ -116,13 +118,13 @@ def twice(request: dict[str, Any]) -> bytes:
 
 
 HANDLERS: dict[str, tuple[Handler, str]] = {
-    "says nothing": (says_nothing, "gave no answer to server/discover within 0.6 s"),
-    "drips": (drips, "had not finished its answer to server/discover after 0.6 s"),
-    "headers without end": (sends_headers_forever, "gave no answer to server/discover within 0.6 s"),
+    "says nothing": (says_nothing, "gave no answer to server/discover within 2 s"),
+    "drips": (drips, "had not finished its answer to server/discover after 2 s"),
+    "headers without end": (sends_headers_forever, "gave no answer to server/discover within 2 s"),
     "closes": (closes, "closed the connection without an answer"),
     "closes midway": (closes_midway, "closed the connection in the middle of its answer"),
     "100 MiB": (is_huge, "an answer is larger than 1 MiB"),
-    "endless stream": (streams_for_ever, "with a stream that did not end within 0.6 s"),
+    "endless stream": (streams_for_ever, "with a stream that did not end within 2 s"),
     "endless line": (streams_without_line_ends, "larger than 1 MiB"),
     "no HTTP": (speaks_another_protocol, "does not speak HTTP"),
 }
@@ -194,7 +196,7 @@ ANSWERS: dict[str, tuple[Callable[[dict[str, Any]], bytes], str]] = {
 @pytest.mark.parametrize("name", HANDLERS)
 def test_one_line_for_a_connection_that_goes_wrong(name: str) -> None:
     handler, expected = HANDLERS[name]
-    assert expected in line_of(handler)
+    assert expected in line_of(handler, SHORT if "2 s" in expected else LIMITS)
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -239,6 +239,7 @@ class Wire25Interpreter(Speaking25):
         params = self.profile.opening(operation.as_, self._operations[self.index :])
         params = {**params, "task": {"ttl": TTL_MS}}
         self.client.reserve = len(self._opened) + 1
+        asked_at = time.monotonic()  # a task is no older than its request
         reply = await self.send("create", "tools/call", params, creates=operation.as_)
         result = None if reply is None else reply.result
         if result is None or ("taskId" not in result and "task" not in result):
@@ -264,6 +265,7 @@ class Wire25Interpreter(Speaking25):
         cause = self.automaton.cause("create", "create", start.status)
         task = Task25(operation.as_, task_id, self.automaton.start(start), cause)
         task.was_made = True
+        task.born = asked_at
         self.tasks[operation.as_] = task
         self._opened.append(task)
         self._made[operation.as_] = task_id

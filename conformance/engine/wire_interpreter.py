@@ -172,6 +172,7 @@ class WireInterpreter(Speaking):
     async def _create(self, operation: Create) -> None:
         params = self.profile.opening(operation.as_, self._operations[self.index :])
         self.client.reserve = len(self._opened) + 1
+        asked_at = time.monotonic()  # a task is no older than its request
         reply = await self.send("create", "tools/call", params, creates=operation.as_)
         if reply is not None and reply.result is not None and reply.result.get("resultType") == "input_required":
             reply = await self._ask_first(params, reply.result, operation.as_)
@@ -193,6 +194,7 @@ class WireInterpreter(Speaking):
         start = TaskState(RUNNING) if self.profile.free else TaskState(WORKING)
         cause = self.automaton.cause("create", "create", start.status)
         task = WireTask(operation.as_, task_id, self.automaton.start(start), cause)
+        task.born = asked_at
         self.tasks[operation.as_] = task
         self._opened.append(task)
         self._made[operation.as_] = task_id

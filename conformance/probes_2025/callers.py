@@ -41,7 +41,7 @@ async def _foreign(probe: ProbeSession25) -> None:
     methods = ["tasks/get", "tasks/result", *(["tasks/cancel"] if probe.introduction.cancels else [])]
     for method in methods:
         waiting = await probe.begin(method, {"taskId": task.id}, session=other)
-        answered = await probe.over(waiting, 0.5 if method == "tasks/result" else None, session=other)
+        answered = await probe.over(waiting, other.client.limits.answer_s, session=other)
         refused = waiting.reply is not None and waiting.reply.error is not None
         told = probe.told(waiting.reply) if waiting.reply is not None else "no answer"
         if not answered and method != "tasks/result":

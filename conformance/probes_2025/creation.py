@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from typing import Any, Final
@@ -62,9 +63,13 @@ async def _id(probe: ProbeSession25) -> None:
 async def _prompt(probe: ProbeSession25) -> None:
     """The answer is the task, and comes long before the task is done."""
     await probe.open_task()  # the first call may find a server that has to warm up
-    begun = time.monotonic()
-    await probe.open_task()
-    seconds = time.monotonic() - begun
+    seconds = math.inf
+    for _ in range(2):  # one may be late for no reason of the server's
+        begun = time.monotonic()
+        await probe.open_task()
+        seconds = min(seconds, time.monotonic() - begun)
+        if seconds < _PROMPT_S:
+            break
     probe.check(
         "tasks25.create.prompt",
         seconds < _PROMPT_S,

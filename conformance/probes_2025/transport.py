@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -27,6 +28,9 @@ _BRIEF_S: Final = 1.0
 """Seconds until a stream must begin."""
 _GRACE_S: Final = 0.3
 """Seconds in which a message that is sent twice comes the second time."""
+_OPEN_S: Final = 20.0
+"""Seconds that a stream may stay open."""
+_LOOKS: Final = 20
 _QUESTION: Final[dict[str, JSON]] = {
     "method": "elicitation/create",
     "params": {"message": "mcptasks: one stream", "requestedSchema": {"type": "object", "properties": {}}},
@@ -172,22 +176,36 @@ async def origin(session: ProbeSession25) -> None:
 async def one_stream(session: ProbeSession25) -> None:
     """What a server says it says on one of its streams."""
     own = await session.another(listens=False)
+    heard: list[list[JSON] | None] = [None, None]
+    """What has come on each stream so far; ``None``: it is not open."""
+
+    def keep(number: int, messages: Sequence[JSON]) -> bool:
+        heard[number] = list(messages)
+        return False
+
     streams = [
-        asyncio.ensure_future(session.raw(http_method="GET", session=own, fresh=True, seconds=_BRIEF_S + _GRACE_S))
-        for _ in range(2)
+        asyncio.ensure_future(
+            session.raw(http_method="GET", session=own, fresh=True, until=partial(keep, number), seconds=_OPEN_S)
+        )
+        for number in range(2)
     ]
     try:
-        await session.client.pacer.sleep(_GRACE_S)
+        for _ in range(_LOOKS):  # open, or refused
+            if all(stream.done() or item is not None for stream, item in zip(streams, heard, strict=True)):
+                break
+            await session.client.pacer.sleep(_BRIEF_S / _LOOKS)
+        if any(item is None for item in heard):
+            raise ProbeSkipped("the server gives one stream to a session at a time")
         task = await session.open_task(session=own)
         await session.ask(task, _QUESTION)
         await session.complete(task)
-        answers = await asyncio.gather(*streams)
+        await session.shown(task, TERMINAL_STATUSES)
+        await session.client.pacer.sleep(_GRACE_S)
     finally:
         for stream in streams:
             stream.cancel()
-    if any(answer.status != 200 or answer.kind != "text/event-stream" for answer in answers):
-        raise ProbeSkipped("the server gives one stream to a session at a time")
-    first, second = ([text_of(item, 4000) for item in answer.messages if _is_told(item)] for answer in answers)
+        await asyncio.wait(streams)
+    first, second = ([text_of(item, 4000) for item in messages or () if _is_told(item)] for messages in heard)
     if not first and not second:
         raise ProbeSkipped("nothing came on the streams")
     both = [item for item in first if item in second]

@@ -30,6 +30,10 @@ from mcptasks.conformance.runner.job import Job
 __all__ = ["Child", "Ended"]
 
 _POLL: Final = 0.05
+_STALLED: Final = 0.5
+"""Seconds between two looks above which this process was not running itself: then the child may not have been, either."""
+_EXIT: Final = 15.0
+"""Seconds until a child whose messages have ended must have exited."""
 _LOST: Final = 86
 """Exit code of a child that cannot tell its messages any more."""
 _START: Final = 60.0
@@ -106,7 +110,7 @@ class Child:
 
     def messages(self) -> Iterator[dict[str, Any] | None]:
         """Messages as they come, ``None`` when there was none for a moment; ends with the child."""
-        quiet_since = time.monotonic()
+        quiet, before = 0.0, time.monotonic()
         last_seen: tuple[int, ...] = ()
         next_memory = 0.0
         open_pipe = True
@@ -114,12 +118,13 @@ class Child:
             ready, _, _ = select.select([self._messages, self._stdout], [], [], _POLL)
             self._drain_output()
             now = time.monotonic()
+            quiet, before = quiet + min(now - before, _STALLED), now
             if self._messages in ready:
                 data = self._read()
                 if data is None:
                     open_pipe = False
                 else:
-                    quiet_since = now
+                    quiet = 0.0
                     for message in self._split(data):
                         if message.get("kind") == "gone":
                             self.ended = Ended("exits", str(message.get("message")))
@@ -131,18 +136,18 @@ class Child:
                             return
             seen = self.beat.seen()
             if seen != last_seen:
-                last_seen, quiet_since = seen, now
+                last_seen, quiet = seen, 0.0
             patience, told = self._deadline()
-            if now - quiet_since > patience:
-                self.ended = Ended("hangs", f"it was still under way after {told:g} s")
-                self.kill()
-                return
-            if now >= next_memory:
+            if now >= next_memory or quiet > patience:  # what eats memory may look like what hangs
                 next_memory = now + 0.1
                 if self._resident() > self._memory_limit:
                     self.ended = Ended("memory", f"the process grew above {self._memory_limit // 2**20} MiB of memory")
                     self.kill()
                     return
+            if quiet > patience:
+                self.ended = Ended("hangs", f"it was still under way after {told:g} s")
+                self.kill()
+                return
             yield None
         self._finish()
 
@@ -220,8 +225,9 @@ class Child:
 
     def _finish(self) -> None:
         try:
-            code = self._process.wait(2.0)
+            code = self._process.wait(_EXIT)
         except subprocess.TimeoutExpired:
+            self.ended = self.ended or Ended("hangs", f"its messages ended, and it did not exit within {_EXIT:g} s")
             self.kill()
             code = self._process.returncode
         self._drain_output()

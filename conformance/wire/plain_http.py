@@ -26,6 +26,8 @@ _HEAD: Final = 100 * 1024
 _PIECE: Final = 64 * 1024
 TRIAL_S: Final = 0.1
 """Idle seconds that one connection must have lived before any is used again: a server may close without a word."""
+_AGAIN: Final = 0.25
+"""Of these seconds: how much later it must still live.  Where everything stalls, what is due has not happened yet."""
 
 
 class _Protocol(asyncio.Protocol):
@@ -119,6 +121,8 @@ class _Connection:
         self._poll = select.poll()
         self._poll.register(self._socket.fileno(), select.POLLIN)
         self.idle_since = 0.0
+        self.lived_at = 0.0
+        """When it was seen to have lived for long enough, if it was."""
         self._silent = False
         """Whether it was used before, and nothing has come for the exchange under way."""
 
@@ -192,7 +196,7 @@ class _Connection:
             return False
         self._http.start_next_cycle()
         self._silent = True
-        self.idle_since = time.monotonic()
+        self.idle_since, self.lived_at = time.monotonic(), 0.0
         return True
 
     def close(self) -> None:
@@ -281,7 +285,7 @@ class PlainTransport(httpx.AsyncBaseTransport):
                 # It may close the next one just when a request is on its way, which looks like a crash.
                 self._idle_s = min(self._idle_s, idle_s / 2)
             elif idle_s <= self._idle_s:
-                self._keeps = self._keeps or idle_s >= self._trial_s
+                self._keeps = self._keeps or self._lives(connection, idle_s)
                 found = found or (item if of == origin else None)
                 continue
             self._idle.remove(item)
@@ -290,6 +294,14 @@ class PlainTransport(httpx.AsyncBaseTransport):
             return None
         self._idle.remove(found)
         return found[1]
+
+    def _lives(self, connection: _Connection, idle_s: float) -> bool:
+        """Whether the server keeps an idle connection, as two looks at it show."""
+        now = time.monotonic()
+        if idle_s < self._trial_s:
+            return False
+        connection.lived_at = connection.lived_at or now
+        return now - connection.lived_at >= _AGAIN * self._trial_s
 
     @staticmethod
     async def _connected(origin: tuple[str, int]) -> _Connection:

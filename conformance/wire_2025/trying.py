@@ -98,17 +98,19 @@ async def _watch(session: Session, tool: Found, task_id: str, first: int, second
     waiting = session.begin("tasks/result", {"taskId": task_id})
     ends = time.monotonic() + seconds
     status: Any = None
-    while time.monotonic() < ends:
+    while True:
+        last = time.monotonic() >= ends  # what was read earlier says nothing of the end of the wait
         reply = await session.request("tasks/get", {"taskId": task_id})
         status = (reply.result or {}).get("status")
-        if reply.result is None or status in TERMINAL_STATUSES or status == "input_required":
+        if last or reply.result is None or status in TERMINAL_STATUSES or status == "input_required":
             break
         await session.client.pacer.sleep(_PAUSE_S)
     if status in ("completed", "failed"):
-        await session.until(lambda: waiting.done, _QUESTIONS_S)
+        await session.until(lambda: waiting.done, max(seconds, _QUESTIONS_S))
         tool.role, tool.did = _ended(waiting.reply, status)
     elif status == "input_required":
-        await session.client.pacer.sleep(_QUESTIONS_S)
+        several = max(seconds / 2, _QUESTIONS_S)
+        await session.until(lambda: len(session.questions) - first > 1, several)
         count = len(session.questions) - first
         tool.role = "asks_more" if count > 1 else "asks"
         tool.did = f"makes a task that asks for {count} input{'s' if count != 1 else ''}"

@@ -136,9 +136,9 @@ class Session:
 
     @contextmanager
     def stream(self, body: bytes) -> Iterator[httpx.Response]:
-        """POST a body that may be no JSON; its answer, of which a second is read."""
+        """POST a body that may be no JSON; its answer, whose parts may take ten seconds each."""
         headers = {**self.headers, "Content-Type": "application/json"}
-        with self._http.stream("POST", self._url, content=body, headers=headers, timeout=1) as answer:
+        with self._http.stream("POST", self._url, content=body, headers=headers, timeout=10) as answer:
             yield answer
 
     def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Exchange:
