@@ -32,6 +32,8 @@ __all__ = ["Ledger"]
 
 _TURNS = 3
 """Turns of the event loop given to late events at the end of every sequence that has listeners."""
+_LOOKS = 5
+"""Looks after which an event that is due counts as missing."""
 
 
 class Ledger:
@@ -309,7 +311,10 @@ class Ledger:
         known = f"store.event.per-resolved/resolve/{INPUT_REQUIRED}/missing" in self._run.known
         deadline = time.monotonic() + (0.005 if known else self._run.settle)
         pause = 0.0005
-        while missing and time.monotonic() < deadline:
+        looks = 0
+        # A few looks at least: on a busy machine the deadline may pass before the target had a turn.
+        while missing and (looks < _LOOKS or time.monotonic() < deadline):
+            looks += 1
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.05)
             tick(self._run.beat)  # waiting here is not the target's call

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcptasks.conformance.engine.wire25_describe import ASPECTS, ROWS, expected_states, method_of, shown, word
 from mcptasks.conformance.engine.wire25_tasks import Task25
+from mcptasks.conformance.engine.wire_speaking import LOOKS
 from mcptasks.conformance.model.automaton import Cause
 from mcptasks.conformance.model.states import (
     ABSENT,
@@ -47,15 +48,17 @@ class Read25:
         """Read a task until what it shows is settled (and wanted); false if that does not come in time."""
         end: float | None = None
         pauses = self._pauses(task)
+        looks = 0
         while True:
-            begun = time.monotonic()
+            begun, looks = time.monotonic(), looks + 1
             reply = await self._run.send("get", "tasks/get", {"taskId": task.id})
             if reply is None:
                 return False
             if reply.result is not None and task.node.status not in (ABSENT, GONE):
                 self._forms_of(task, reply)
             now = time.monotonic()
-            final = end is not None and now >= end
+            # By when it was asked: where everything stalls, an answer that comes late tells of earlier.
+            final = end is not None and begun >= end and looks >= LOOKS
             aspect = self.judge(task, reply, final=final)
             if self._run.profile.free and task.node.status == RUNNING and not task.unjudged:
                 self._run.results.settled(task, begun)

@@ -23,7 +23,7 @@ from mcptasks.conformance.engine.wire_describe import method_of, word
 from mcptasks.conformance.engine.wire_profiles import Control, Step, step_of
 from mcptasks.conformance.engine.wire_reads import ReadJudge
 from mcptasks.conformance.engine.wire_server import OpenServer
-from mcptasks.conformance.engine.wire_speaking import Speaking
+from mcptasks.conformance.engine.wire_speaking import LOOKS, Speaking
 from mcptasks.conformance.engine.wire_tasks import WireTask, payload_of
 from mcptasks.conformance.errors import InconclusiveError
 from mcptasks.conformance.model.states import ABSENT, GONE, STATUSES, TERMINAL, WORKING, Call, TaskState
@@ -251,14 +251,17 @@ class WireInterpreter(Speaking):
     async def _read(self, task: WireTask, wanted: Callable[[Mapping[str, JSON]], bool] | None = None) -> bool:
         """Read a task until what it shows is settled (and wanted); false if that does not come in time."""
         end: float | None = None
+        looks = 0
         while True:
+            asked, looks = time.monotonic(), looks + 1
             reply = await self.send("get", "tasks/get", {"taskId": task.id})
             if reply is None:
                 return False
             if reply.result is not None and task.node.status not in (ABSENT, GONE):
                 self._forms_of(task, reply.result)
             now = time.monotonic()
-            final = end is not None and now >= end
+            # By when it was asked: where everything stalls, an answer that comes late tells of earlier.
+            final = end is not None and asked >= end and looks >= LOOKS
             unsettled = self.reads.judge(task, reply, final=final)
             missing = wanted is not None and not (reply.result is not None and wanted(reply.result))
             if unsettled is None and (not missing or (reply.result or {}).get("status") in TERMINAL):
@@ -465,6 +468,7 @@ class WireInterpreter(Speaking):
         params = Control.stepping(task.id, {"action": "complete", "result": dict(_ENDING)})
         end = time.monotonic() + self.deadline(task)
         while True:
+            asked = time.monotonic()
             reply = await self._silently("tools/call", params)
             if reply is None or not judged or task.unjudged:
                 return
@@ -472,7 +476,7 @@ class WireInterpreter(Speaking):
             self.answers.judge(task, outcome)
             if not self.answers.outstanding(task):
                 return
-            if time.monotonic() >= end or self.answers.given_up:
+            if asked >= end or self.answers.given_up:
                 self.answers.missing(task)
                 return
             await self.client.pacer.sleep(0.02)

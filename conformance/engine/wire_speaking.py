@@ -22,10 +22,12 @@ from mcptasks.conformance.wire.stdio_scope import is_told
 from mcptasks.conformance.wire.transcript import Transcript
 from mcptasks.strategies.json_values import JSON
 
-__all__ = ["LARGE", "Speaker", "Speaking"]
+__all__ = ["LARGE", "LOOKS", "Speaker", "Speaking"]
 
 LARGE: Final = 32 * 1024
 """Bytes of a request above which a server may refuse it (contract, section 2)."""
+LOOKS: Final = 3
+"""Reads after which an effect may count as missing: a machine that stalls spends a whole deadline between two."""
 
 
 class Speaker(Reporter):

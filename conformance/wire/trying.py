@@ -77,12 +77,11 @@ async def _watch(client: WireClient, tool: Found, task_id: str, seconds: float) 
     ends = time.monotonic() + seconds
     shown: dict[str, Any] = {}
     while True:
+        last = time.monotonic() >= ends  # what was read earlier says nothing of the end of the wait
         reply = await ask(client, "tasks/get", {"taskId": task_id})
         shown = reply.result or {}
         status = shown.get("status")
-        if reply.result is None or status in TERMINAL_STATUSES or status == "input_required":
-            break
-        if time.monotonic() >= ends:
+        if last or reply.result is None or status in TERMINAL_STATUSES or status == "input_required":
             break
         await client.pacer.sleep(_PAUSE_S)
     status = shown.get("status")
