@@ -113,6 +113,7 @@ def _command(*arguments: str, **options: object) -> subprocess.CompletedProcess[
         (["run", "--store", "bad:Sized", "--store-arg", "size"], 2, "write name=JSON"),
         (["run", "--store", "bad:Sized", "--store-arg", "size=ten"], 2, "a text is written with quotes"),
         (["run", "--store", "bad:Sized", "--store-arg", "size=1", "--store-arg", "size=2"], 2, "given twice"),
+        (["run", "--store", "bad:Sized", "--store-arg", "clock=1"], 2, "which the suite passes itself"),
         (["run", "--store", "nowhere:Store"], 2, "there is no module 'nowhere'"),
         (["run", "--store", "nowhere.py:Store"], 2, "there is no file nowhere.py"),
         (["run", "--store", "broken.py:Store"], 2, "SyntaxError"),

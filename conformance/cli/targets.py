@@ -183,7 +183,7 @@ def parse_arguments(texts: Sequence[str]) -> dict[str, JSON]:
     """Factory arguments from ``key=JSON`` texts.
 
     Raises:
-        UsageError: a text has no ``=``, its key is no name or comes twice, or its value is no JSON.
+        UsageError: a text has no ``=``, its key is no name, comes twice or is the suite's, or its value is no JSON.
     """
     found: dict[str, JSON] = {}
     for text in texts:
@@ -192,6 +192,8 @@ def parse_arguments(texts: Sequence[str]) -> dict[str, JSON]:
             raise UsageError(f"--store-arg {text}: write name=JSON, such as size=10")
         if key in found:
             raise UsageError(f"--store-arg {text}: '{key}' is given twice")
+        if key == "clock":
+            raise UsageError(f"--store-arg {text}: 'clock' is a callable, which the suite passes itself; leave it out")
         try:
             found[key] = json.loads(value)
         except (ValueError, RecursionError):
