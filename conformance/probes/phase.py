@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
 
 from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.wire_server import ServerSource
 from mcptasks.conformance.errors import SuiteError, TargetUnusableError
 from mcptasks.conformance.probes import ALL, Probe
-from mcptasks.conformance.probes.session import ProbeOver, ProbeSession, ProbeSkipped
+from mcptasks.conformance.probes.conducting import conduct
+from mcptasks.conformance.probes.session import ProbeSession
 from mcptasks.conformance.wire.problems import WireProblem
 from mcptasks.conformance.wire.stdio_scope import is_judged
 
 __all__ = ["Outcome", "available", "find", "replay_probe", "run_probe"]
-
-_CLOSING: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +87,11 @@ async def run_probe(
     session = ProbeSession(
         source, probe.name, exercised=Counter() if exercised is None else exercised, choices=choices, known=known
     )
-    skipped = ""
-    try:
-        async with asyncio.timeout(probe.deadline_s):
-            await probe.run(session)
-    except ProbeOver:
-        pass
-    except ProbeSkipped as reason:
-        skipped = str(reason)
-    except TimeoutError:
-        skipped = f"it was not through after {probe.deadline_s:g} s"
-    except WireProblem as problem:
+
+    def broken(problem: WireProblem) -> str:
         raise TargetUnusableError(f"{client.endpoint}: {problem.line}") from problem
-    finally:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSING):
-                await session.close()
-        client.exercised = counts
+
+    skipped = await conduct(probe.run, session, counts, probe.deadline_s, broken)
     session.judge_the_rest()
     if repeated is not None:
         repeated.update(session.repeated)

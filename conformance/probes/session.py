@@ -52,15 +52,7 @@ class ProbeTask:
 
 
 class ProbeSession(ProbeExchange):
-    """One run of one probe on one server.
-
-    Args:
-        source: the server.
-        probe: the probe's name.
-        exercised: counts of observations by requirement, added to.
-        choices: counts of what was observed where the specification leaves a choice, added to.
-        known: fingerprints already reported.
-    """
+    """One run of one probe on one server; see :class:`.exchange.ProbeExchange` for the arguments."""
 
     def __init__(
         self,

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
-from typing import Final
 
 from mcptasks.conformance.engine.breach import Breach
 from mcptasks.conformance.engine.wire25_server import ServerSource25
 from mcptasks.conformance.errors import SuiteError
+from mcptasks.conformance.probes.conducting import conduct
 from mcptasks.conformance.probes.phase import Outcome
 from mcptasks.conformance.probes_2025 import ALL, Probe
 from mcptasks.conformance.probes_2025.capability import WITHOUT_TASKS
-from mcptasks.conformance.probes_2025.session import ProbeOver, ProbeSession25, ProbeSkipped
-from mcptasks.conformance.wire_2025.problems import SessionProblem
+from mcptasks.conformance.probes_2025.session import ProbeSession25
 
 __all__ = ["applicable", "available", "find", "replay_probe", "run_probe"]
-
-_CLOSING: Final = 15.0
 
 
 def find(name: str) -> Probe:
@@ -76,23 +71,7 @@ async def run_probe(
     session = ProbeSession25(
         source, probe.name, exercised=Counter() if exercised is None else exercised, choices=choices, known=known
     )
-    skipped = ""
-    try:
-        async with asyncio.timeout(probe.deadline_s):
-            await probe.run(session)
-    except ProbeOver:
-        pass
-    except ProbeSkipped as reason:
-        skipped = str(reason)
-    except SessionProblem as problem:
-        skipped = f"the server {problem.text}"
-    except TimeoutError:
-        skipped = f"it was not through after {probe.deadline_s:g} s"
-    finally:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSING):
-                await session.close()
-        client.exercised = counts
+    skipped = await conduct(probe.run, session, counts, probe.deadline_s, lambda problem: f"the server {problem.text}")
     if repeated is not None:
         repeated.update(session.repeated)
     return Outcome(tuple(session.breaches), skipped)
