@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -360,6 +361,25 @@ class ClosesDescriptors(MemoryTaskStore):
     async def set_failed(self, task_id: str, error: Any) -> None:
         os.closerange(0, 256)
         await super().set_failed(task_id, error)
+
+
+class ClosesDescriptorsAndEats(MemoryTaskStore):
+    async def set_failed(self, task_id: str, error: Any) -> None:
+        os.closerange(0, 256)
+        self.hoard = bytearray(300 * 2**20)
+        time.sleep(3600)
+
+
+class Babbles(MemoryTaskStore):
+    """Never comes back, and writes to every pipe meanwhile."""
+
+    async def set_failed(self, task_id: str, error: Any) -> None:
+        while True:
+            for number in range(3, 32):
+                with contextlib.suppress(OSError):
+                    if stat.S_ISFIFO(os.fstat(number).st_mode):
+                        os.write(number, b"junk\n")
+            time.sleep(0.1)
 
 
 class WritesToDescriptors(MemoryTaskStore):

@@ -17,7 +17,7 @@ URL = "http://127.0.0.1:9/mcp"
 
 def test_what_is_kept_back_is_for_ends_only() -> None:
     beat = counters()
-    allowance = Allowance(3, beat, None)
+    allowance = Allowance(3, beat)
     allowance.reserve = 1
     allowance.spend()
     allowance.spend()
@@ -30,7 +30,7 @@ def test_what_is_kept_back_is_for_ends_only() -> None:
 
 
 def test_without_a_limit_none_is_kept_back() -> None:
-    allowance = Allowance(None, None, None)
+    allowance = Allowance(None)
     allowance.reserve = 5
     for _ in range(100):
         allowance.spend()
@@ -39,7 +39,7 @@ def test_without_a_limit_none_is_kept_back() -> None:
 
 def test_waiting_shows_life_and_counts_as_no_request() -> None:
     beat = counters()
-    client = WireClient(ServerSpec(URL), URL, beat=beat, alive=lambda: tick(beat))
+    client = WireClient(ServerSpec(URL), URL, allowance=Allowance(None, beat, lambda: tick(beat)))
 
     async def wait() -> None:
         await client.pacer.sleep(1.1)

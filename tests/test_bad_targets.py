@@ -267,6 +267,8 @@ def test_a_call_that_hangs_is_named_and_left_out(tmp_path: Path) -> None:
         ("Aborts", ["complete"], "killed by SIGABRT"),
         ("KillsItsGroup", ["cancel"], "killed by SIGKILL"),
         ("ClosesDescriptors", ["fail"], "it closed the file descriptors of its process"),
+        ("ClosesDescriptorsAndEats", ["fail"], "grew above 200 MiB of memory"),
+        ("Babbles", ["fail"], "it was still under way after 0.4 s"),
         ("Eats", ["fail"], "grew above 200 MiB of memory"),
     ],
 )

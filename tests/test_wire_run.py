@@ -11,9 +11,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+import uvicorn
 from wire_servers import always, raw_server, response, result
 
 from mcptasks.conformance.engine.budget import Budget
@@ -23,7 +24,9 @@ from mcptasks.conformance.runner.run import Target, run_targets
 from mcptasks.conformance.runner.supervisor import RunOptions
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.fixtures.server import HarnessOptions, start_server
+from mcptasks.fixtures.server_2025 import start_server as start_server25
 from mcptasks.fixtures.stores.memory import MemoryTaskStore
+from mcptasks.fixtures.stores.memory_2025 import MemoryTaskStore2025
 
 TASKS = "io.modelcontextprotocol/tasks"
 DISCOVERY = {
@@ -111,12 +114,54 @@ def test_equal_seeds_send_equal_requests(reference: str) -> None:
     assert first.finished.coverage == second.finished.coverage
 
 
-@pytest.mark.parametrize("most", [150, 559, 608])
-def test_max_requests_is_kept(reference: str, most: int) -> None:
-    run = Run(ServerSpec(reference, max_requests=most), 1000)
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The HTTP methods of all requests that servers get which are started in this test."""
+    seen: list[str] = []
+    made = uvicorn.Config.__init__
+
+    def counting(self: uvicorn.Config, app: Any, *args: Any, **options: Any) -> None:
+        async def counted(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] == "http":
+                seen.append(scope["method"])
+            await app(scope, receive, send)
+
+        made(self, counted, *args, **options)
+
+    monkeypatch.setattr(uvicorn.Config, "__init__", counting)
+    return seen
+
+
+@pytest.mark.parametrize("most", [3, 41, 150, 608, 750])
+def test_max_requests_is_kept(served: list[str], most: int) -> None:
+    with start_server(MemoryTaskStore) as server:
+        run = Run(ServerSpec(server.url, max_requests=most), 1000)
     assert run.code == 0
-    assert most - 50 < run.finished.operations <= most
+    assert most - 50 < run.finished.operations <= len(served) <= most
     assert any(f"--max-requests {most}" in item.message for item in run.events if isinstance(item, Note))
+
+
+@pytest.mark.parametrize("most", [41, 150, 600])
+@pytest.mark.parametrize("revision", ["auto", "2025-11-25"])
+def test_max_requests_is_kept_with_sessions_and_streams(
+    served: list[str], revision: Literal["auto", "2025-11-25"], most: int
+) -> None:
+    with start_server25(MemoryTaskStore2025) as server:
+        run = Run(ServerSpec(server.url, max_requests=most, revision=revision), 1000)
+    assert run.code == 0
+    assert most - 50 < len(served) <= most
+
+
+def test_too_few_requests_say_nothing(reference: str) -> None:
+    run = Run(ServerSpec(reference, max_requests=2))
+    assert run.code == 4
+    assert run.finished.reason == "--max-requests 2 is too small to find out what the server offers"
+
+
+def test_the_requests_of_probes_are_told_of_and_not_charged_to_the_budget(served: list[str]) -> None:
+    with start_server(MemoryTaskStore) as server:
+        run = Run(ServerSpec(server.url), 1000)
+    assert 1500 < run.finished.operations <= len(served) < run.finished.operations + 10
 
 
 def test_nothing_listens() -> None:

@@ -66,7 +66,9 @@ class Campaign(Pursuit):
         self.plan = Plan(settings.seed, features, settings.avoid)
         self._meter = Meter(settings.budget, lambda: beat.words[0] + self._charged, settings.spent_seconds)
         self._charged = 0
-        """Calls charged to the budget for stores opened anew after a breach."""
+        """Calls charged to the budget for stores opened anew after a breach; less those that are not."""
+        self._before = 0
+        """Calls before the plan that are told of."""
         self._refused: set[StoreOptions] = set()
         """Keywords that the factory does not take, though it names them."""
         self._broken_off = 0
@@ -84,7 +86,7 @@ class Campaign(Pursuit):
         Every call to the store happens in ``loop``, which is not running between phases: Hypothesis
         drives it step by step.
         """
-        self._beat.words[0] = self._settings.spent_calls
+        self._beat.words[0] = self._settings.spent_calls + self._before
         for phase in self.plan.phases:
             if self._stopped:
                 break

@@ -54,6 +54,8 @@ class Result25:
         Raises:
             Stop: one is answered.
         """
+        if not task.waiters:
+            return
         session = await self._run.session()
         await session.until(lambda: bool(session.lost) or any(item.done for item in task.waiters), _BLOCKING_S)
         self.check(task)

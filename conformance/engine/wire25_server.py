@@ -10,10 +10,11 @@ from typing import Final
 from mcptasks.conformance.engine.wire_profiles import CONTROL_TOOLS, Control, Profile
 from mcptasks.conformance.engine.wire_tools import ToolProfile, mapped
 from mcptasks.conformance.errors import InconclusiveError, TargetUnusableError, UsageError
+from mcptasks.conformance.wire.allowance import Allowance
 from mcptasks.conformance.wire.asking import tool_pages, tools_of
 from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.mapping import ROLES
-from mcptasks.conformance.wire.problems import Smell, WireProblem
+from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire_2025.client import Client25
 from mcptasks.conformance.wire_2025.forms import Forms25
@@ -248,14 +249,14 @@ async def _introduced(client: Client25, spec: ServerSpec, session: Session) -> I
     )
 
 
-async def speaks_2025(spec: ServerSpec, url: str) -> bool:
-    """Whether a server answers ``initialize`` in this revision."""
-    client = Client25(spec, url)
+async def speaks_2025(spec: ServerSpec, url: str, allowance: Allowance | None = None) -> bool:
+    """Whether a server answers ``initialize`` in this revision, as far as requests are left to ask."""
+    client = Client25(spec, url, allowance=allowance)
     session = Session(client, listens=False)
     try:
         reply = await session.open()
         return reply.result is not None and session.version == VERSION
-    except WireProblem:
+    except (WireProblem, RequestsSpentError):
         return False
     finally:
         await session.close()

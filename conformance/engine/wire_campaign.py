@@ -223,7 +223,8 @@ class WireCampaign(Campaign):
             await self._run_probes(probes)
         finally:
             # They are the same few hundred requests in every run: a budget of requests is for what follows.
-            self._charged -= self._beat.words[0] - begun
+            self._before = self._beat.words[0]
+            self._charged -= self._before - begun
 
     async def _run_probes(self, probes: Sequence[ProbeEntry]) -> None:
         share = 1.0 if self._settings.budget.seconds is None else _PROBES_SHARE

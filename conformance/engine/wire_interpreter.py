@@ -479,6 +479,8 @@ class WireInterpreter(Speaking):
             if asked >= end or self.answers.given_up:
                 self.answers.missing(task)
                 return
+            if not self.client.allowance.spares(len(self._opened) - 1):
+                return  # the others have to be ended, too
             await self.client.pacer.sleep(0.02)
 
     async def _silently(self, method: str, params: Mapping[str, JSON]) -> Reply | None:

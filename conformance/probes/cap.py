@@ -200,7 +200,8 @@ async def undeclared_cancel(session: ProbeSession) -> None:
 async def _declared_before(session: ProbeSession, task: ProbeTask) -> None:
     """The last request on the connection before one that declares nothing: one that does."""
     await session.ask("tasks/get", {"taskId": task.id})
-    session.remark("the next request goes by the same connection: join the two commands with --next")
+    if not session.over_stdio:
+        session.remark("the next request goes by the same connection: join the two commands with --next")
 
 
 async def _all_methods(session: ProbeSession, requirement: str, client: _Client) -> None:

@@ -56,8 +56,11 @@ async def conduct(
     except WireProblem as problem:
         return broken(problem)
     finally:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSING):
-                await session.close()
-        session.client.exercised = counts
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSING):
+                    await session.close()
+        finally:
+            session.client.exercised = counts
+            session.client.reserve = 0
     return ""

@@ -84,8 +84,9 @@ class ProbeExchange(ProbeFindings):
         self._commands = Commands(
             source.url, spec.sent_headers, spec.other_sent_headers, spec.peer_url, command=spec.command
         )
-        self._sender = RawSender(source.url, self.client.limits.answer_s, self.client.stdio)
-        self._peer = RawSender(spec.peer_url, self.client.limits.answer_s) if spec.peer_url else None
+        limit, spend = self.client.limits.answer_s, self.client.spend
+        self._sender = RawSender(source.url, limit, spend, self.client.stdio)
+        self._peer = RawSender(spec.peer_url, limit, spend) if spec.peer_url else None
 
     @property
     def over_stdio(self) -> bool:

@@ -107,12 +107,14 @@ class RawSender:
     Args:
         url: of the endpoint.
         answer_s: seconds that an answer may take.
+        spend: counts a request that is sent once more, since its connection turns out to be closed.
         stdio: the channel to a server over stdio, instead of HTTP.
     """
 
-    def __init__(self, url: str, answer_s: float, stdio: StdioChannel | None = None) -> None:
+    def __init__(self, url: str, answer_s: float, spend: Callable[[], None], stdio: StdioChannel | None = None) -> None:
         self._url = httpx.URL(url).copy_with(userinfo=b"")
         self._answer_s = answer_s
+        self._spend = spend
         self._stdio = stdio
         self._clients: dict[bool, HttpSender] = {}
 
@@ -159,6 +161,7 @@ class RawSender:
         answer = await self._exchange(client, http_method, headers, body, until, seconds)
         if not fresh and not answer.status and "disconnected" in answer.problem:
             # A kept-alive connection may have been closed in the meantime; a second one is new.
+            self._spend()
             answer = await self._exchange(client, http_method, headers, body, until, seconds)
         return answer
 

@@ -77,6 +77,8 @@ class ProbeSession(ProbeExchange):
         Before a connection has stayed open for a while none is used again: without this it would depend on how fast
         the requests follow each other.
         """
+        if self.over_stdio:
+            return
         for pause in (_SETTLED_S, _SETTLED_S / 2, 0.0):
             await self.ask("tasks/get", {"taskId": task.id})
             await self.client.pacer.sleep(pause)

@@ -19,7 +19,7 @@ from mcptasks.conformance.probes.session import ProbeOver, ProbeSkipped
 from mcptasks.conformance.wire.client import Reply
 from mcptasks.conformance.wire.json_text import encode
 from mcptasks.conformance.wire.names import TERMINAL_STATUSES
-from mcptasks.conformance.wire.problems import WireProblem
+from mcptasks.conformance.wire.problems import RequestsSpentError, WireProblem
 from mcptasks.conformance.wire_2025.events import ResumableReader
 from mcptasks.conformance.wire_2025.forms import Forms25
 from mcptasks.conformance.wire_2025.names import HEADER_EVENT, HEADER_SESSION, HEADER_VERSION
@@ -93,7 +93,7 @@ class ProbeSession25(ProbeFindings):
         self._more: list[Session] = []
         self._waiting: list[Waiting] = []
         self._transcript = Transcript25(source.url, source.spec.sent_headers, source.spec.other_sent_headers)
-        self._sender = RawSender(source.url, self.client.limits.answer_s)
+        self._sender = RawSender(source.url, self.client.limits.answer_s, self.client.spend)
 
     # --- sessions --------------------------------------------------------------------------
 
@@ -359,8 +359,12 @@ class ProbeSession25(ProbeFindings):
 
     async def complete(self, task: ProbeTask25, result: Mapping[str, JSON] | None = None) -> Step:
         """Complete a task."""
-        task.ended = True
-        return await self.step(task, {"action": "complete", "result": dict(_ENDING if result is None else result)})
+        task.ended = True  # also where it is not answered: a server that hangs is not asked twice
+        try:
+            return await self.step(task, {"action": "complete", "result": dict(_ENDING if result is None else result)})
+        except RequestsSpentError:
+            task.ended = False
+            raise
 
     async def get(self, task: ProbeTask25) -> dict[str, Any]:
         """The task as ``tasks/get`` shows it.

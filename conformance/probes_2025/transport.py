@@ -194,6 +194,9 @@ async def one_stream(session: ProbeSession25) -> None:
             if all(stream.done() or item is not None for stream, item in zip(streams, heard, strict=True)):
                 break
             await session.client.pacer.sleep(_BRIEF_S / _LOOKS)
+        for stream in streams:
+            if stream.done():
+                stream.result()  # why it is over, if there is more to it than an answer
         if any(item is None for item in heard):
             raise ProbeSkipped("the server gives one stream to a session at a time")
         task = await session.open_task(session=own)

@@ -124,8 +124,8 @@ class Child:
                 if data is None:
                     open_pipe = False
                 else:
-                    quiet = 0.0
                     for message in self._split(data):
+                        quiet = 0.0
                         if message.get("kind") == "gone":
                             self.ended = Ended("exits", str(message.get("message")))
                             self.kill()
@@ -140,8 +140,7 @@ class Child:
             patience, told = self._deadline()
             if now >= next_memory or quiet > patience:  # what eats memory may look like what hangs
                 next_memory = now + 0.1
-                if self._resident() > self._memory_limit:
-                    self.ended = Ended("memory", f"the process grew above {self._memory_limit // 2**20} MiB of memory")
+                if self._too_big():
                     self.kill()
                     return
             if quiet > patience:
@@ -208,6 +207,13 @@ class Child:
             c if c == "\n" or (c.isascii() and c.isprintable()) else c.encode("unicode_escape").decode() for c in text
         )
 
+    def _too_big(self) -> bool:
+        """Whether it has more memory than it may; then that is its end."""
+        if self._resident() <= self._memory_limit:
+            return False
+        self.ended = Ended("memory", f"the process grew above {self._memory_limit // 2**20} MiB of memory")
+        return True
+
     def _resident(self) -> int:
         try:
             process = psutil.Process(self._process.pid)
@@ -224,13 +230,17 @@ class Child:
         return Position(self.beat)
 
     def _finish(self) -> None:
-        try:
-            code = self._process.wait(_EXIT)
-        except subprocess.TimeoutExpired:
-            self.ended = self.ended or Ended("hangs", f"its messages ended, and it did not exit within {_EXIT:g} s")
-            self.kill()
-            code = self._process.returncode
-        self._drain_output()
+        end = time.monotonic() + _EXIT
+        while self._process.poll() is None:
+            self._drain_output()
+            if self._too_big():
+                break
+            if time.monotonic() > end:
+                self.ended = Ended("hangs", f"its messages ended, and it did not exit within {_EXIT:g} s")
+                break
+            time.sleep(_POLL)
+        self.kill()
+        code = self._process.returncode
         if self.ended is None and code == _LOST:
             self.ended = Ended("exits", "it closed the file descriptors of its process")
         elif self.ended is None and code != 0:

@@ -13,9 +13,11 @@ from mcptasks.conformance.engine.wire_campaign import WireCampaign, replay_on_se
 from mcptasks.conformance.engine.wire_listening import learn_listening
 from mcptasks.conformance.engine.wire_plan import WIRE_FEATURES
 from mcptasks.conformance.engine.wire_server import Introduction, ServerSource, introduce, limits_of
-from mcptasks.conformance.errors import TargetUnusableError
+from mcptasks.conformance.errors import InconclusiveError, TargetUnusableError
 from mcptasks.conformance.runner.job import Job
+from mcptasks.conformance.wire.allowance import Allowance
 from mcptasks.conformance.wire.client import WireClient
+from mcptasks.conformance.wire.problems import RequestsSpentError
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire.starting import StartedServer, start
 from mcptasks.conformance.wire.stdio_channel import StdioChannel
@@ -65,6 +67,7 @@ class ServerWork:
         self._spec = job.spec
         self._emit = emit
         self._beat = beat
+        self._allowance = Allowance(job.spec.max_requests, beat.words, beat.tick)
         self._started: StartedServer | None = None
         self._client: WireClient | None = None
         self._stdio: StdioChannel | None = None
@@ -76,6 +79,13 @@ class ServerWork:
         Raises:
             ConformanceError: it cannot be used, or there is nothing to check.
         """
+        try:
+            return await self._open()
+        except RequestsSpentError as error:
+            told = f"--max-requests {self._spec.max_requests} is too small to find out what the server offers"
+            raise InconclusiveError(told) from error
+
+    async def _open(self) -> WireCampaign | None:
         self._started = await start(self._spec)
         url = self._started.url if self._started is not None else self._spec.url
         if self._spec.command is not None:
@@ -89,19 +99,18 @@ class ServerWork:
             self._spec,
             url,
             limits=limits_of(timeout),
-            beat=self._beat.words,
-            alive=self._beat.tick,
+            allowance=self._allowance,
             version=_version(),
             stdio=self._stdio,
         )
         try:
             introduction = await self._introduce(client, timeout)
         except TargetUnusableError:
-            if self._spec.revision != "auto" or self._stdio is not None or not await speaks_2025(self._spec, url):
+            if self._spec.revision != "auto" or self._stdio is not None or not await self._speaks_2025(url):
                 raise
             return await self._open_2025(url)
         source = ServerSource(client, introduction.profile, self._spec, url, self._note)
-        source.opened.dual = self._stdio is None and await speaks_2025(self._spec, url)
+        source.opened.dual = self._stdio is None and await self._speaks_2025(url)
         if self._job.mode == "replay":
             await self._replay(source, sequence_from_json(self._job.operations))
             return None
@@ -110,12 +119,15 @@ class ServerWork:
             return None
         return WireCampaign(source, self._job.settings, self._emit, self._beat, introduction)
 
+    async def _speaks_2025(self, url: str) -> bool:
+        return await speaks_2025(self._spec, url, self._allowance)
+
     async def _open_2025(self, url: str) -> WireCampaign | None:
         # Imported here: a run against a server of 2026-07-28 needs nothing of it.
         from mcptasks.conformance.runner.server_job_2025 import ServerWork25
 
         revive = self._start_again if self._spec.start is not None else None
-        self._earlier = ServerWork25(self._job, url, self._emit, self._beat, _version(), revive)
+        self._earlier = ServerWork25(self._job, url, self._emit, self._beat, _version(), self._allowance, revive)
         return await self._earlier.open()
 
     async def _start_again(self) -> str:

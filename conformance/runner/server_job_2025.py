@@ -12,6 +12,7 @@ from mcptasks.conformance.engine.wire25_campaign import Wire25Campaign, replay_o
 from mcptasks.conformance.engine.wire25_server import Introduction25, ServerSource25, introduce25
 from mcptasks.conformance.engine.wire_plan import WIRE_FEATURES
 from mcptasks.conformance.runner.job import Job
+from mcptasks.conformance.wire.allowance import Allowance
 from mcptasks.conformance.wire.client import Limits
 from mcptasks.conformance.wire.spec import ServerSpec
 from mcptasks.conformance.wire_2025.client import Client25
@@ -42,6 +43,7 @@ class ServerWork25:
         emit: takes messages.
         beat: shared counters.
         version: of the suite.
+        allowance: what may be sent.
         revive: starts the server again and gives its endpoint; ``None`` where the suite has not started it.
     """
 
@@ -52,6 +54,7 @@ class ServerWork25:
         emit: Callable[[dict[str, JSON]], None],
         beat: Beat,
         version: str,
+        allowance: Allowance,
         revive: Callable[[], Awaitable[str]] | None,
     ) -> None:
         assert isinstance(job.spec, ServerSpec)
@@ -62,7 +65,7 @@ class ServerWork25:
         self._beat = beat
         self._revive = revive
         limits = Limits(answer_s=job.settings.timeout)
-        self._client = Client25(job.spec, url, limits=limits, beat=beat.words, alive=beat.tick, version=version)
+        self._client = Client25(job.spec, url, limits=limits, allowance=allowance, version=version)
         self._source: ServerSource25 | None = None
 
     async def open(self) -> Wire25Campaign | None:

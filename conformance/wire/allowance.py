@@ -1,4 +1,4 @@
-"""How many requests may still be sent, and how many were."""
+"""How many requests may still be sent to a server, and how many were, by whichever client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 from mcptasks.conformance.wire.problems import RequestsSpentError, WireProblem
 
-__all__ = ["Allowance", "Words"]
+__all__ = ["Allowance", "Spender", "Words"]
 
 
 class Words(Protocol):
@@ -21,7 +21,7 @@ class Words(Protocol):
 
 
 class Allowance:
-    """What a client may send.
+    """What may be sent to a server in one run.
 
     Args:
         most: requests that may be sent; ``None``: as many as there are.
@@ -29,10 +29,10 @@ class Allowance:
         alive: called to show a watchdog that waiting is no hang.
     """
 
-    def __init__(self, most: int | None, beat: Words | None, alive: Callable[[], None] | None) -> None:
+    def __init__(self, most: int | None, beat: Words | None = None, alive: Callable[[], None] | None = None) -> None:
         self.requests = 0
         self.reserve = 0
-        """Requests kept back to end what is open."""
+        """Requests kept back to end tasks that are open; other ends (of a session, a question) get what is left."""
         self._left = most
         self._beat: Words = [0] if beat is None else beat
         self.alive: Callable[[], None] = (lambda: None) if alive is None else alive
@@ -55,3 +55,34 @@ class Allowance:
             self._left -= 1
         self.requests += 1
         self._beat[0] += 1
+
+    def spares(self, kept: int) -> bool:
+        """Whether more than ``kept`` requests may still be sent."""
+        return self._left is None or self._left > kept
+
+
+class Spender:
+    """A client as far as it counts what it sends.
+
+    Args:
+        allowance: what it may send, together with other clients of the run.
+    """
+
+    def __init__(self, allowance: Allowance) -> None:
+        self.allowance = allowance
+        self.alive = allowance.alive
+        self.spend = allowance.spend
+
+    @property
+    def requests(self) -> int:
+        """How many were sent in the run."""
+        return self.allowance.requests
+
+    @property
+    def reserve(self) -> int:
+        """See :attr:`Allowance.reserve`."""
+        return self.allowance.reserve
+
+    @reserve.setter
+    def reserve(self, kept: int) -> None:
+        self.allowance.reserve = kept

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from mcptasks.conformance.wire.allowance import Allowance, Words
+from mcptasks.conformance.wire.allowance import Allowance, Spender
 from mcptasks.conformance.wire.envelopes import Answer, code_smells, read_answer, read_streamed
 from mcptasks.conformance.wire.json_text import BadTextError, decode
 from mcptasks.conformance.wire.names import INTERNAL_ERROR
@@ -82,14 +82,13 @@ def asked(method: str, params: Mapping[str, JSON]) -> str:
     return f"{method} of {tool}" if method == "tools/call" and isinstance(tool, str) else method
 
 
-class WireClient(Allowance):
+class WireClient(Spender):
     """A client of one server.
 
     Args:
         spec: the server.
         limits: of every answer.
-        beat: ``beat[0]`` is incremented for every request.
-        alive: called to show a watchdog that waiting is no hang.
+        allowance: what it may send; by default what the spec allows.
         version: of the suite.
         exercised: counts of observations by requirement, added to.
         stdio: the channel to a server over stdio, instead of HTTP.
@@ -101,13 +100,12 @@ class WireClient(Allowance):
         url: str,
         *,
         limits: Limits | None = None,
-        beat: Words | None = None,
-        alive: Callable[[], None] | None = None,
+        allowance: Allowance | None = None,
         version: str = "0",
         exercised: Counter[str] | None = None,
         stdio: StdioChannel | None = None,
     ) -> None:
-        super().__init__(spec.max_requests, beat, alive)
+        super().__init__(allowance or Allowance(spec.max_requests))
         self.limits = limits or Limits()
         self.stdio = stdio
         self.exercised: Counter[str] = Counter() if exercised is None else exercised
@@ -147,7 +145,7 @@ class WireClient(Allowance):
             method: such as ``tasks/get``.
             params: without ``_meta``.
             capabilities: declared instead of the usual ones.
-            beyond: it ends a task that is open: see :meth:`spend`.
+            beyond: it ends a task that is open: see :meth:`.Allowance.spend`.
 
         Raises:
             WireProblem: there is no answer that can be read.
@@ -224,6 +222,7 @@ class WireClient(Allowance):
             raise self._late(outgoing.method, progress) from None
         except httpx.RemoteProtocolError as error:
             if again and progress.status is None and "disconnected" in str(error):
+                self.spend()
                 return await self._exchange(outgoing, again=False)
             raise self._broken(outgoing.method, error, progress) from error
         except httpx.ConnectError as error:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
 import httpx
 
-from mcptasks.conformance.wire.allowance import Allowance, Words
+from mcptasks.conformance.wire.allowance import Allowance, Spender
 from mcptasks.conformance.wire.client import Limits
 from mcptasks.conformance.wire.pacing import Pacer
 from mcptasks.conformance.wire.secrets import HeaderLine, shown_url
@@ -22,15 +22,14 @@ _IDLE_S: Final = 2.0
 """Seconds after which an idle connection is not used again: servers close theirs after five, and that is no breach."""
 
 
-class Client25(Allowance):
+class Client25(Spender):
     """The client of one server of 2025-11-25; see :class:`.session.Session` for what is said to it.
 
     Args:
         spec: the server.
         url: its endpoint.
         limits: of every answer.
-        beat: ``beat[0]`` is incremented for every request.
-        alive: called to show a watchdog that waiting is no hang.
+        allowance: what it may send; by default what the spec allows.
         version: of the suite.
         exercised: counts of observations by requirement, added to.
     """
@@ -41,12 +40,11 @@ class Client25(Allowance):
         url: str,
         *,
         limits: Limits | None = None,
-        beat: Words | None = None,
-        alive: Callable[[], None] | None = None,
+        allowance: Allowance | None = None,
         version: str = "0",
         exercised: Counter[str] | None = None,
     ) -> None:
-        super().__init__(spec.max_requests, beat, alive)
+        super().__init__(allowance or Allowance(spec.max_requests))
         self.spec = spec
         self.url = httpx.URL(url).copy_with(userinfo=b"")
         self.endpoint = shown_url(url)

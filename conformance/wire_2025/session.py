@@ -23,7 +23,7 @@ from mcptasks.conformance.wire.envelopes import read_answer
 from mcptasks.conformance.wire.json_text import BadTextError, decode, encode
 from mcptasks.conformance.wire.names import METHOD_NOT_FOUND
 from mcptasks.conformance.wire.pacing import retry_after
-from mcptasks.conformance.wire.problems import Smell, WireProblem
+from mcptasks.conformance.wire.problems import RequestsSpentError, Smell, WireProblem
 from mcptasks.conformance.wire.sending import is_refused
 from mcptasks.conformance.wire_2025.client import Client25
 from mcptasks.conformance.wire_2025.events import ResumableReader
@@ -178,12 +178,12 @@ class Session(Inbox):
         Args:
             method: such as ``tasks/get``.
             params: whole; left out if ``None``.
-            beyond: send it even if no request is left: it ends a task that is open.
+            beyond: it ends a task that is open: see :meth:`.Allowance.spend`.
             seconds: that the answer may take, instead of the usual.
 
         Raises:
             SessionProblem: there is no answer that can be read.
-            RequestsSpentError: no request is left.
+            RequestsSpentError, WireProblem: no request is left.
         """
         limit = self.client.limits.answer_s if seconds is None else seconds
         waiting = Waiting(method, params or {})
@@ -195,13 +195,13 @@ class Session(Inbox):
             began = "had not finished its answer" if waiting.opened else "gave no answer"
             raise SessionProblem("silent", f"{began} to {method} within {limit:g} s", BROKEN) from None
 
-    def begin(self, method: str, params: Mapping[str, JSON], *, beyond: bool = False) -> Waiting:
+    def begin(self, method: str, params: Mapping[str, JSON]) -> Waiting:
         """Send a request whose answer may take for ever.
 
         Raises:
             RequestsSpentError: no request is left.
         """
-        self.client.spend(beyond=beyond)
+        self.client.spend()
         waiting = Waiting(method, params)
 
         async def go() -> None:
@@ -209,6 +209,8 @@ class Session(Inbox):
                 waiting.reply = await self._answer(waiting, params)
             except SessionProblem as problem:
                 waiting.problem = problem
+            except RequestsSpentError:
+                pass  # the run is at its end; what was not heard is not judged, since nothing can be shown again
             except Exception as error:
                 # Whoever waits must learn of it, whatever it is.
                 waiting.problem = SessionProblem("not-mcp", f"cannot be read: {type(error).__name__}: {error}")
@@ -236,6 +238,7 @@ class Session(Inbox):
 
         Raises:
             SessionProblem: there is none.
+            RequestsSpentError, WireProblem: no request is left.
         """
         question.answered = True
         message: dict[str, JSON] = {"jsonrpc": "2.0", "id": question.id}
@@ -244,6 +247,17 @@ class Session(Inbox):
         else:
             message["error"] = dict(error)
         return await self._send("POST", encode(message), f"the answer to {question.method}", beyond=beyond)
+
+    def _spend_again(self) -> None:
+        """Count what a request costs beyond its first sending.
+
+        Raises:
+            RequestsSpentError: no request is left.
+        """
+        try:
+            self.client.spend(beyond=True)
+        except WireProblem as problem:
+            raise RequestsSpentError from problem
 
     # --- one exchange ----------------------------------------------------------------------
 
@@ -285,7 +299,9 @@ class Session(Inbox):
             message["params"] = dict(params)
         body = encode(message)
         waited = 0.0
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                self._spend_again()
             await self.client.pacer.turn()
             outcome = await self._post(waiting, request_id, body)
             if isinstance(outcome, Reply):
@@ -308,6 +324,7 @@ class Session(Inbox):
             stale = isinstance(problem.__cause__, httpx.RemoteProtocolError) and not waiting.opened
             if not stale or waiting.method not in _READS:
                 raise
+        self._spend_again()
         return await self._post_once(waiting, request_id, body)
 
     async def _post_once(self, waiting: Waiting, request_id: str | int, body: bytes) -> Reply | float:
@@ -443,6 +460,7 @@ class Session(Inbox):
             headers = [*self.headers(posts=False), (HEADER_EVENT.encode(), reader.last_id.encode("utf-8"))]
             request = httpx.Request("GET", self.client.url, headers=headers)
             again = ResumableReader(reader.last_id)
+            self._spend_again()
             try:
                 response = await self.client.http.send(request)
                 try:
@@ -477,6 +495,7 @@ class Session(Inbox):
             request = httpx.Request("GET", self.client.url, headers=headers)
             reader = ResumableReader(last_id)
             try:
+                self.client.spend(beyond=True)
                 response = await self.client.http.send(request)
                 try:
                     streams = response.status_code == 200 and kind_of(response) == "text/event-stream"
@@ -492,6 +511,9 @@ class Session(Inbox):
                     await response.aclose()
             except (httpx.HTTPError, httpx.StreamError, ssl.SSLError, OSError):
                 pass
+            except WireProblem:  # no request is left
+                opened.set()
+                return
             opened.set()
             last_id = reader.last_id
             pause = _RECONNECT_S * 5 if reader.retry_ms is None else reader.retry_ms / 1000
