@@ -19,6 +19,8 @@ def test_what_is_kept_back_is_for_ends_only() -> None:
     beat = counters()
     allowance = Allowance(3, beat)
     allowance.reserve = 1
+    assert allowance.spares(2)
+    assert not allowance.spares(3)
     allowance.spend()
     allowance.spend()
     with pytest.raises(RequestsSpentError):
@@ -27,6 +29,7 @@ def test_what_is_kept_back_is_for_ends_only() -> None:
     with pytest.raises(WireProblem, match="as many requests as it may be sent"):
         allowance.spend(beyond=True)
     assert allowance.requests == beat[0] == 3
+    assert not allowance.spares(0)
 
 
 def test_without_a_limit_none_is_kept_back() -> None:
