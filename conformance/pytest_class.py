@@ -152,7 +152,7 @@ class TaskServerConformance(_Conformance):
     or :attr:`command`.
 
     The attributes above stand in for the pytest options of the same name, which go before them; ``budget``
-    counts requests, 1200 by default.
+    counts requests, 1800 by default.
     """
 
     mcptasks_kind = "server"

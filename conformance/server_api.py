@@ -66,7 +66,7 @@ def check_server(
         revision: of the protocol; by default the latest that the server speaks.
         profile: which tools to drive it with: ``control``, ``official``, or a mapping file (``.toml``) that
             says what its own do; by default the richest it offers.
-        budget: requests to make (``1200``) or wall time (``"8s"``, ``"2m"``).
+        budget: requests of sequences to make (``1800``) or wall time (``"8s"``, ``"2m"``).
         max_requests: send at most so many, whatever the budget says.
         rate: send at most so many a second.
         seed: equal seeds give equal verdicts, unless the budget is a time.

@@ -146,7 +146,7 @@ def run(
         typer.Option(
             metavar="BUDGET",
             help="Calls (200k, 2M: equal seeds give equal verdicts) or time for each target (8s, 2m)."
-            " By default 450k calls of a store, 100k over a bridge, 1200 requests to a server.",
+            " By default 450k calls of a store, 100k over a bridge, 1800 requests to a server.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,

@@ -43,7 +43,7 @@ EMBEDDED: Final = (
         StoreSpec("mcptasks.fixtures.stores.threadsafe:ThreadSafeTaskStore"), "reference: memory (plain def)", 80_000
     ),
     Target(StoreSpec("mcptasks.fixtures.stores.sqlite:SqliteTaskStore"), "reference: SQLite", 25_000),
-    Target(ServerSpec(serve="mcptasks.fixtures.stores.memory:MemoryTaskStore"), "reference: server", 1000),
+    Target(ServerSpec(serve="mcptasks.fixtures.stores.memory:MemoryTaskStore"), "reference: server", 1600),
 )
 """What is checked when the user names no target."""
 
@@ -61,7 +61,7 @@ EMBEDDED_2025: Final = (
     Target(
         ServerSpec(serve="mcptasks.fixtures.stores.memory_2025:MemoryTaskStore2025", revision="2025-11-25"),
         "reference of 2025-11-25: server",
-        1000,
+        1600,
     ),
 )
 """The same where the user names that revision."""

@@ -23,7 +23,7 @@ PROFILES: Final[tuple[ProfileName, ...]] = ("control", "official", "mapped")
 
 _OF_THE_HARNESS: Final = HeaderLine("Authorization", "Bearer mcptasks-other")
 """Of a second caller of the suite's own harness, which takes everyone's word."""
-DEFAULT_REQUESTS: Final = 1200
+DEFAULT_REQUESTS: Final = 1800
 """Requests of a run where the user names no budget."""
 
 
