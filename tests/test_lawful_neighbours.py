@@ -45,7 +45,7 @@ def name(entry: Variant) -> str:
 def test_servers_are_looked_at_where_they_are_odd_and_not_accused(entry: Variant) -> None:
     for seed in SEEDS or [0]:
         with start_entry(entry) as server:
-            messages = campaign(server.url, 1200, seed=seed)
+            messages = campaign(server.url, 1800, seed=seed)
         assert [f"{item['fingerprint']}: {item['message']}" for item in findings(messages)] == []
         summary = messages[-1]
         assert summary["kind"] == "summary", summary

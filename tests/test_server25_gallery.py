@@ -122,7 +122,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_fault_is_found_and_charged_to_what_it_breaks(entry: Fault) -> None:
     for seed in [0] if probed(entry) else SEEDS or [0]:  # probes know no seed
         with start_entry(entry) as server:
-            found = findings(campaign(server.url, 700, seed=seed, probes=bool(SEEDS)))
+            found = findings(campaign(server.url, 1300 if SEEDS else 700, seed=seed, probes=bool(SEEDS)))
         charged = {item["requirement"] for item in found}
         assert entry.requirements[0] in charged
         assert charged <= set(entry.requirements)
@@ -140,7 +140,7 @@ def test_a_lawful_server_is_not_accused(entry: Variant) -> None:
     for seed in SEEDS or [0]:
         with start_entry(entry) as server:
             probes = bool(SEEDS) or entry.name in WITHOUT_TASKS
-            messages = campaign(server.url, 700 if SEEDS else 350, seed=seed, settle=0.5, probes=probes)
+            messages = campaign(server.url, 1300 if SEEDS else 350, seed=seed, settle=0.5, probes=probes)
         assert findings(messages) == []
         ended = messages[-1]
         if SEEDS and ended["kind"] == "summary":  # without probes not everything is looked at

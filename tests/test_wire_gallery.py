@@ -59,7 +59,7 @@ SERVER_VARIANTS = sampled([entry for entry in LAWFUL if entry.name not in APART]
 def test_server_faults_are_found_by_name(entry: Fault) -> None:
     for seed in [0] if probed(entry) else SEEDS or [0]:  # probes know no seed
         with start_entry(entry) as server:
-            found = findings(campaign(server.url, 1500 if probed(entry) else 700, seed=seed))
+            found = findings(campaign(server.url, 1500 if probed(entry) else 1300, seed=seed))
         assert entry.requirements[0] in {item["requirement"] for item in found}
         wanted = next(item for item in found if item["requirement"] == entry.requirements[0])
         assert len(wanted["operations"]) <= len(entry.counterexample) + 1
@@ -74,7 +74,7 @@ WARNED = {"cancels-are-always-acknowledged": "tasks.cancel.unknown-error"}
 def test_lawful_servers_are_not_accused(entry: Variant) -> None:
     for seed in SEEDS or [0]:
         with start_entry(entry) as server:
-            messages = campaign(server.url, seed=seed)
+            messages = campaign(server.url, 1300, seed=seed)
         assert [item for item in findings(messages) if item["requirement"] != WARNED.get(entry.name)] == []
         assert messages[-1]["kind"] != "failed", messages[-1]
 
