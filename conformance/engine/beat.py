@@ -12,8 +12,9 @@ import mmap
 import os
 from enum import IntEnum
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
+from mcptasks.conformance.wire.allowance import Words
 from mcptasks.strategies.json_values import JSON
 
 __all__ = ["Beat", "Position", "Stage", "Words", "counters", "seen", "tick"]
@@ -34,16 +35,6 @@ class Stage(IntEnum):
     CLOSING = 3
     OWN = 4
     """Work of the suite's own that may take long."""
-
-
-class Words(Protocol):
-    """A row of counters, in shared memory or a plain list."""
-
-    def __getitem__(self, index: int, /) -> int:
-        """One counter."""
-
-    def __setitem__(self, index: int, value: int, /) -> None:
-        """Set one counter."""
 
 
 def counters() -> Words:

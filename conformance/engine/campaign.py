@@ -48,15 +48,7 @@ _HYPOTHESIS_CALLS: Final = 1000
 
 
 class Campaign(Pursuit):
-    """Runs the plan against one store.
-
-    Args:
-        source: opens stores.
-        settings: see :class:`Settings`.
-        emit: takes messages.
-        beat: shared counters.
-        features: what the target offers.
-    """
+    """Runs the plan against one store; see :class:`.pursuit.Pursuit` for the arguments."""
 
     _hypothesis_calls = _HYPOTHESIS_CALLS
     _unguessable = "store.create.id-unguessable"

@@ -50,15 +50,7 @@ class _SkippedError(Exception):
 
 
 class WireInterpreter(Speaking):
-    """Runs sequences on one server.
-
-    Args:
-        store: the server (the name is that of the store interpreter's argument).
-        automaton: the model; shared by all interpreters of a run, so that counts add up.
-        known: fingerprints already reported; at a soft breach of a known kind the sequence goes on.
-        settle: seconds until an effect must show; ``None``: the contract's default for the profile.
-        beat: ``beat[0]`` is incremented at every request.
-    """
+    """Runs sequences on one server; see :class:`.wire_speaking.Speaker` for the arguments."""
 
     def __init__(
         self,
